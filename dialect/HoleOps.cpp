@@ -128,6 +128,10 @@ LogicalResult MapOp::verifyRegions() {
       return emitOpError() << "gives " << shape << " and " << type << ", which differ in shape";
   if (failed(verifyRepeats(*this, "inputs", getInputs(), shape.getDims(), "the result " + spell(shape))))
     return failure();
+  TypeRange state = getResults().getTypes(), inputs = getInputs().getTypes();
+  if (getMerges() && (inputs.size() < 2 * state.size() || inputs.take_front(state.size()) != state ||
+                      inputs.slice(state.size(), state.size()) != state))
+    return emitOpError() << "merges into (" << state << ") from (" << inputs << "); expected two states of these types first";
   return verifyScalarRegion(*this, "map", getBody(), elementsOf(getInputs().getTypes()), elementsOf(getResults().getTypes()),
                             bool(getColumn()));
 }

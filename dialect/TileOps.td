@@ -437,7 +437,8 @@ def Logitile_MapOp : Logitile_Op<"map", [Pure, AttrSizedOperandSegments]> {
   let summary = "an elementwise scalar region over tiles";
   let description = [{
     An operand whose extent is 1 along an axis is repeated along it. `logitile.column` in the region is `at` plus the
-    element's column.
+    element's column. A map that `merges` joins two row states, its first operands: it is associative, so that a loop of such
+    maps may join states in any groups.
 
     ```mlir
     %g = logitile.map(%z, %lse) at %column : (!logitile.tile<64x32xf32>, !logitile.tile<64x1xf32>) -> !logitile.tile<64x32xf32> {
@@ -448,10 +449,10 @@ def Logitile_MapOp : Logitile_Op<"map", [Pure, AttrSizedOperandSegments]> {
     }
     ```
   }];
-  let arguments = (ins Variadic<Logitile_TileType>:$inputs, Optional<Index>:$column);
+  let arguments = (ins Variadic<Logitile_TileType>:$inputs, Optional<Index>:$column, UnitAttr:$merges);
   let results = (outs Variadic<Logitile_TileType>:$results);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "`(` $inputs `)` (`at` $column^)? attr-dict `:` functional-type($inputs, $results) $body";
+  let assemblyFormat = "`(` $inputs `)` (`at` $column^)? (`merges` $merges^)? attr-dict `:` functional-type($inputs, $results) $body";
   let hasRegionVerifier = 1;
 }
 

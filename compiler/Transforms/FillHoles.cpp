@@ -219,6 +219,7 @@ SmallVector<Value> logitile::fillHole(OpBuilder &builder, Location loc, const La
     return fillGradient(builder, loc, shape, inputs, column, types);
   auto map = MapOp::create(builder, loc, types, flatten(inputs), Value());
   if (hole == "merge") {
+    map.setMerges(true);
     SweepOp sweep = shape.sweep;
     SmallVector<Type> two = typesOf(sweep.getStateTypes());
     two.append(SmallVector<Type>(two));

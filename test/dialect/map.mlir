@@ -26,6 +26,12 @@ func.func @map(%z: !logitile.tile<64x32xf32>, %lse: !logitile.tile<64x1xf32>, %b
   ^bb0(%a: f32):
     logitile.yield %a : f32
   }
+  // CHECK: %{{.*}} = logitile.map(%[[LSE]], %[[LSE]]) merges : (!logitile.tile<64x1xf32>, !logitile.tile<64x1xf32>) -> !logitile.tile<64x1xf32> {
+  %merged = logitile.map(%lse, %lse) merges : (!logitile.tile<64x1xf32>, !logitile.tile<64x1xf32>) -> !logitile.tile<64x1xf32> {
+  ^bb0(%a: f32, %b: f32):
+    %both = arith.addf %a, %b : f32
+    logitile.yield %both : f32
+  }
   // CHECK: %{{.*}} = logitile.map() : () -> !logitile.tile<64x1xf32> {
   %2 = logitile.map() : () -> !logitile.tile<64x1xf32> {
     %one = arith.constant 1.0 : f32

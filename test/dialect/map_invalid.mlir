@@ -99,3 +99,14 @@ func.func @a(%x: !logitile.tile<4x8xf32>) {
   }
   return
 }
+
+// -----
+
+func.func @a(%x: !logitile.tile<4x1xf32>, %i: !logitile.tile<4x1xi32>) {
+  // expected-error @+1 {{'logitile.map' op merges into ('!logitile.tile<4x1xf32>') from ('!logitile.tile<4x1xf32>', '!logitile.tile<4x1xi32>'); expected two states of these types first}}
+  %0 = logitile.map(%x, %i) merges : (!logitile.tile<4x1xf32>, !logitile.tile<4x1xi32>) -> !logitile.tile<4x1xf32> {
+  ^bb0(%a: f32, %b: i32):
+    logitile.yield %a : f32
+  }
+  return
+}

@@ -9,7 +9,7 @@
 // CHECK-NEXT: %start = logitile.init_state : !logitile.tile<64x1xf32> {
 // CHECK: %state = scf.for %vocab_split = %zero to %vocab_splits step %one iter_args(%running = %start) -> (!logitile.tile<64x1xf32>) {
 // CHECK-NEXT: %other = logitile.load %state_s_sum at [%vocab_split, %row] : !logitile.view<3x?xf32> -> !logitile.tile<64x1xf32>
-// CHECK-NEXT: %both = logitile.map(%running, %other, %[[IN]]) : (!logitile.tile<64x1xf32>, !logitile.tile<64x1xf32>, !logitile.tile<1x1xf32>) -> !logitile.tile<64x1xf32> {
+// CHECK-NEXT: %both = logitile.map(%running, %other, %[[IN]]) merges : (!logitile.tile<64x1xf32>, !logitile.tile<64x1xf32>, !logitile.tile<1x1xf32>) -> !logitile.tile<64x1xf32> {
 // CHECK-NEXT: ^bb0(%[[A:.*]]: f32, %[[B:.*]]: f32, %{{.*}}: f32):
 // CHECK-NEXT: %[[SUM:.*]] = arith.addf %[[A]], %[[B]] : f32
 // CHECK-NEXT: logitile.yield %[[SUM]] : f32

@@ -82,7 +82,9 @@ private:
     } else if (failed(addAxis(loop.getInductionVar(), loop.getLowerBound(), loop.getUpperBound(), loop.getStep()))) {
       return failure();
     }
+    isMerging = sharing.parts > 1 && cuda::mergeOf(loop);
     LogicalResult visited = visitBlock(*loop.getBody());
+    isMerging = false;
     axes = std::move(outer);
     return visited;
   }
@@ -189,8 +191,9 @@ private:
 
   // ---- tiles of memory ------------------------------------------------------------------------------------------------
 
-  /// Rows that threads have, one thread after the other: what is the same in a row is read by each of them.
-  int64_t rowReads() const { return sharing.threads * sharing.rowSlots(); }
+  /// Rows that threads have, one thread after the other: what is the same in a row is read by each of them. Of the threads of a row that
+  /// merge row states, one does so in each turn.
+  int64_t rowReads() const { return sharing.threads * sharing.rowSlots() / (isMerging ? sharing.parts : 1); }
   int64_t columnReads() const { return sharing.threads * sharing.columnSlots(); }
 
   /// Bytes that one use of a tile reads: none where it was computed.
@@ -307,6 +310,7 @@ private:
 
   KernelOp kernel;
   const Sharing sharing;
+  bool isMerging = false; // in a loop whose turns are shared out among the threads of a row
   KernelWork work;
   std::vector<GridAxis> axes;       // of the loops around
   DenseMap<Value, unsigned> places; // by what counts along an axis

@@ -12,9 +12,34 @@ constexpr int64_t kCopyThreads = 256;
 constexpr int64_t kElementsPerThread = 64;
 /// Kernels without products wait for memory alone: half as many elements take half the registers, so twice as many warps wait.
 constexpr int64_t kElementsWithoutProducts = 32;
+/// Threads of a row where many row states are merged, and the states of each that are worth it: a state waits for the one before it, not
+/// for those of other threads.
+constexpr int64_t kMostParts = 8, kLeastOfPart = 4, kMostMergingThreads = 512;
+constexpr int64_t kMostMergingBytes = 32768; // of shared memory, by which their states come together
 constexpr int64_t kLeastWarps = 4, kMostWarps = 16; // a warp for each scheduler, a row of the tile for each thread
 
 bool isCopied(LoadOp load) { return load.getResult().hasOneUse() && isa<StoreOp>(*load.getResult().getUsers().begin()); }
+
+MapOp mergeOf(scf::ForOp loop) {
+  MapOp merge;
+  SmallVector<Value> loaded;
+  for (Operation &op : loop.getBody()->without_terminator()) {
+    auto load = dyn_cast<LoadOp>(op);
+    if (load && load.getAt().size() == 2 && load.getAt()[0] == loop.getInductionVar())
+      loaded.push_back(load.getResult());
+    else if (auto map = dyn_cast<MapOp>(op); map && map.getMerges() && !merge)
+      merge = map;
+    else
+      return {};
+  }
+  size_t size = merge ? merge.getNumResults() : 0;
+  if (!merge || loop.getYieldedValues() != ValueRange(merge.getResults()) || loaded.size() != size)
+    return {};
+  auto isStart = [](Value value) { return value.getDefiningOp<InitStateOp>() != nullptr; };
+  bool isOfBoth = merge.getInputs().take_front(size) == ValueRange(loop.getRegionIterArgs()) &&
+                  merge.getInputs().slice(size, size) == ValueRange(loaded) && llvm::all_of(loop.getInitArgs(), isStart);
+  return isOfBoth ? merge : MapOp();
+}
 
 std::optional<Algorithm> algorithmOf(Operation *op) {
   if (auto project = dyn_cast<ProjectOp>(op))
@@ -114,6 +139,23 @@ LogicalResult cutForWarpgroups(Sharing &sharing, Operation *product, const GpuIn
   sharing.threads = sharing.warpRows * kWarp;
   return success();
 }
+
+int64_t partsOf(KernelOp kernel, int64_t rows) {
+  int64_t parts = 1;
+  kernel.walk([&](scf::ForOp loop) {
+    std::optional<int64_t> first = getConstantIntValue(loop.getLowerBound()), end = getConstantIntValue(loop.getUpperBound());
+    MapOp merge = mergeOf(loop);
+    if (first != 0 || !end || getConstantIntValue(loop.getStep()) != 1 || !merge)
+      return;
+    auto fits = [&](int64_t count) {
+      int64_t threads = rows * count, bytes = threads * 4 * merge.getNumResults();
+      return count <= kMostParts && threads <= kMostMergingThreads && bytes <= kMostMergingBytes && *end >= count * kLeastOfPart;
+    };
+    while (fits(2 * parts))
+      parts *= 2;
+  });
+  return parts;
+}
 } // namespace
 
 FailureOr<Sharing> Sharing::get(KernelOp kernel, const GpuInfo &gpu) {
@@ -130,6 +172,9 @@ FailureOr<Sharing> Sharing::get(KernelOp kernel, const GpuInfo &gpu) {
     if (sharing.threads % kWarp != 0 || sharing.threads > 1024)
       return kernel.emitOpError() << "has tiles of " << longest << " entries, one for each thread; blocks have a multiple of " << kWarp
                                   << " up to 1024";
+    if (sharing.rows > 1)
+      sharing.parts = partsOf(kernel, sharing.rows);
+    sharing.threads *= sharing.parts;
     return sharing;
   }
   if (sharing.rows % kWarp != 0 || sharing.columns % 16 != 0)

@@ -3,6 +3,7 @@
 #pragma once
 #include "compiler/Backends/NVPTX/GPU.h"
 #include "dialect/Logitile.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 namespace logitile::cuda {
 inline constexpr int64_t kWarp = 32, kWarpgroup = 4 * kWarp;
@@ -16,7 +17,8 @@ inline constexpr int64_t kLooks = 16;
 /// has a block of 16 x 8 fragments, each thread of it rows g and g + 8 and columns 2 q and 2 q + 1 of every fragment, where
 /// its lane is 4 g + q. Where warpgroups multiply, each of their warps has 16 rows with all columns. Kernels without products are
 /// free to give each thread more neighbours, which it reads at once: columns 8 q to 8 q + 7 of 32. In kernels without tiles of two
-/// dimensions, each thread has one row, or one column.
+/// dimensions, each thread has one row, or one column. Where a loop merges many row states, 'parts' threads share a row: each merges some
+/// of them. Thread t has row t % rows, and of the rest of the kernel what the first of them makes is stored.
 struct Sharing {
   /// By the tiles of 'kernel' and the registers of 'gpu'. Fails with an error where it has tiles of several sizes, or of sizes that
   /// cannot be cut.
@@ -24,7 +26,7 @@ struct Sharing {
 
   int64_t rows = 1, columns = 1;         // of the tile that is shared out
   int64_t warpRows = 1, warpColumns = 1; // warps along each side
-  int64_t threads = 1;
+  int64_t threads = 1, parts = 1;
   int64_t neighbours = 2;                // columns beside each other that a thread has
   bool isFragments = false;
 
@@ -38,6 +40,10 @@ struct Sharing {
 
 /// How a product multiplies; null for other ops.
 std::optional<Algorithm> algorithmOf(mlir::Operation *op);
+
+/// The map of a loop that does nothing but merge row states from memory into those it carries, one in each turn, from the empty state on;
+/// null for any other loop.
+MapOp mergeOf(mlir::scf::ForOp loop);
 
 /// Whether the only use of a loaded tile is to be stored: then it goes from view to view.
 bool isCopied(LoadOp load);

@@ -101,12 +101,16 @@ private:
     // Stored from forward to backward, all or a part of the vocabulary, with gradients beside them: few vocabulary splits at a time, so
     // that they stay in the caches until they are contracted, or where that does not fill the units, more of them.
     int64_t eighth = (all + 7) / 8, quarter = (all + 3) / 4, least = problem.leastGroup;
-    bool isFilled = problem.facts.isFilledByOneVocabSplit;
+    SmallVector<int64_t> few{least}, any{all, quarter, least};
+    if (!problem.facts.isFilledByOneVocabSplit) {
+      few.append({eighth, quarter});
+      any.insert(any.begin() + 2, eighth);
+    }
     for (int64_t stored : {all, all * 7 / 8, all * 3 / 4, all / 2, all / 4})
-      for (int64_t group : {least, isFilled ? least : eighth, isFilled ? least : quarter})
+      for (int64_t group : few)
         if (keeps && stored > 0 && (stored < all || problem.isSplit()))
           shapes.push_back({0, 0, stored, group});
-    for (int64_t group : {all, quarter, isFilled ? least : eighth, least})
+    for (int64_t group : any)
       shapes.push_back({0, 0, 0, group}); // logits made again
     return shapes;
   }

@@ -202,7 +202,8 @@ void ScheduleBuilder::emitSweep(OpBuilder &b, SweepOp sweep, bool makesStored) {
 void ScheduleBuilder::emitFinishes(OpBuilder &b, SweepOp sweep, Phase phase) {
   for (FinishOp finish : problem.finishesAfter(sweep, phase)) {
     Purpose purpose = finish.isOfList() ? Purpose::ListFinish : finish.isOfPlaces() ? Purpose::PlaceFinish : Purpose::Finish;
-    LaunchOp op = launch(b, finish.getSymName(), purpose, {{"TM", number(problem.tiles.TM)}});
+    int64_t rows = finish.isOfList() ? problem.tiles.TM : rowsOfStored();
+    LaunchOp op = launch(b, finish.getSymName(), purpose, {{"TM", number(rows)}});
     op.setFinishAttr(symbolOf(finish));
     if (finish.getSweepAttr())
       op.setSweepAttr(finish.getSweepAttr());

@@ -68,8 +68,8 @@ ScheduleBuilder::HiddenTile ScheduleBuilder::hiddenTile(const ProjectionProblem 
   return tile();
 }
 
-/// Rows of tiles of logits that are read and not made. Where sizes are fixed they are few: then many blocks share a unit, and some of
-/// them compute while others wait for memory.
+/// Rows of tiles of logits that are read and not made, and of finishes. Where sizes are fixed they are few: then many blocks share a
+/// unit, and some of them compute while others wait for memory.
 int64_t ScheduleBuilder::rowsOfStored() const {
   constexpr int64_t kFewest = 32;
   return problem.facts.hasFixedTiles ? std::min(problem.tiles.TM, kFewest) : problem.tiles.TM;

@@ -143,21 +143,86 @@ Int KernelContext::scratch(int64_t bytes) {
 // ---- control --------------------------------------------------------------------------------------------------------
 
 /// Tiles that a loop carries are values: of the thread's elements, or of its line.
-LogicalResult KernelContext::convert(scf::ForOp loop) {
+FailureOr<CodeBuilder::Values> KernelContext::startOf(scf::ForOp loop) {
   CodeBuilder::Values start;
   for (auto [value, argument] : llvm::zip_equal(loop.getInitArgs(), loop.getRegionIterArgs())) {
     if (!isa<TileType>(argument.getType()) || tile(value).read)
       return loop.emitOpError() << "carries a value of type " << argument.getType() << "; loops of a kernel carry tiles that are computed";
     llvm::append_range(start, tile(value).values);
   }
-  auto adopt = [&](ValueRange tiles, ValueRange values) {
-    for (auto [value, first] : llvm::zip_equal(tiles, loop.getInitArgs())) {
-      Tile carried = tile(first);
-      carried.values = llvm::to_vector(values.take_front(carried.values.size()));
-      values = values.drop_front(carried.values.size());
-      setTile(value, carried);
-    }
+  return start;
+}
+
+/// What the loop carries, 'tiles' at one place, has these values there.
+void KernelContext::adopt(scf::ForOp loop, ValueRange tiles, ValueRange values) {
+  for (auto [value, first] : llvm::zip_equal(tiles, loop.getInitArgs())) {
+    Tile carried = tile(first);
+    carried.values = llvm::to_vector(values.take_front(carried.values.size()));
+    values = values.drop_front(carried.values.size());
+    setTile(value, carried);
+  }
+}
+
+/// Of the threads that share a row, thread p merges states p, p + parts and so on. Turns that all of them take are counted by a constant,
+/// so that the assembler reads several states before it merges the first. What they have is merged by the first thread.
+LogicalResult KernelContext::convertMerging(scf::ForOp loop, MapOp merge) {
+  FailureOr<CodeBuilder::Values> start = startOf(loop);
+  if (failed(start))
+    return failure();
+  const Sharing &sharing = threads.sharing;
+  LogicalResult converted = success();
+  Int part = e.thread() / sharing.rows;
+  auto mergeNext = [&](Int turn, ValueRange current) {
+    setScalar(loop.getInductionVar(), turn * sharing.parts + part);
+    adopt(loop, loop.getRegionIterArgs(), current);
+    converted = convertBlock(*loop.getBody());
+    return succeeded(converted) ? valuesOf(merge) : CodeBuilder::Values(current);
   };
+  int64_t count = *getConstantIntValue(loop.getUpperBound()), turns = count / sharing.parts, rest = count % sharing.parts;
+  CodeBuilder::Values merged = e.loop(e.integer(turns), *start, mergeNext);
+  SmallVector<Type> types(ValueRange(merged).getTypes());
+  if (rest && succeeded(converted))
+    merged = e.choose(isLess(part, rest), types, [&] { return mergeNext(e.integer(turns), merged); }, [&] { return merged; });
+  if (failed(converted))
+    return failure();
+  adopt(loop, loop.getResults(), joinParts(loop, merge, part, merged));
+  return success();
+}
+
+CodeBuilder::Values KernelContext::valuesOf(MapOp merge) {
+  return llvm::map_to_vector(merge.getResults(), [&](Value result) { return tile(result).values.front(); });
+}
+
+/// In the threads with part 0 of their rows: the states of all parts, in their order.
+CodeBuilder::Values KernelContext::joinParts(scf::ForOp loop, MapOp merge, Int part, ValueRange mine) {
+  const Sharing &sharing = threads.sharing;
+  int64_t bytes = (sharing.parts - 1) * sharing.rows * 4; // of an entry of the state
+  Int memory = scratch(mine.size() * bytes);
+  auto placeOf = [&](size_t entry, Int line) { return e.at(e.shared(memory + entry * bytes, mine[entry].getType()), line); };
+  e.barrier(); // whoever used this memory before is done
+  e.when(isLess(e.integer(0), part), [&] {
+    for (auto [entry, value] : llvm::enumerate(mine))
+      e.store(value, placeOf(entry, e.thread() - sharing.rows));
+  });
+  e.barrier();
+  auto join = [&] {
+    return e.loop(e.integer(sharing.parts - 1), mine, [&](Int other, ValueRange state) {
+      adopt(loop, loop.getRegionIterArgs(), state);
+      for (auto [entry, value] : llvm::enumerate(merge.getInputs().slice(state.size(), state.size())))
+        setTile(value, Tile{cast<TileType>(value.getType()), {e.load(placeOf(entry, e.thread() + other * sharing.rows))}, {}});
+      (void)convertMap(*this, merge); // which was converted before
+      return valuesOf(merge);
+    });
+  };
+  return e.choose(isEqual(part, 0), SmallVector<Type>(mine.getTypes()), join, [&] { return CodeBuilder::Values(mine); });
+}
+
+LogicalResult KernelContext::convert(scf::ForOp loop) {
+  if (MapOp merge = threads.sharing.parts > 1 ? mergeOf(loop) : MapOp())
+    return convertMerging(loop, merge);
+  FailureOr<CodeBuilder::Values> start = startOf(loop);
+  if (failed(start))
+    return failure();
   LogicalResult converted = success();
   if (prefetching && prefetching->getParentOp() == loop) {
     setScalar(loop.getInductionVar(), scalar(loop.getLowerBound()));
@@ -165,10 +230,10 @@ LogicalResult KernelContext::convert(scf::ForOp loop) {
     if (failed(converted))
       return failure();
   }
-  auto results = e.loop(scalar(loop.getLowerBound()), scalar(loop.getUpperBound()), scalar(loop.getStep()), start,
+  auto results = e.loop(scalar(loop.getLowerBound()), scalar(loop.getUpperBound()), scalar(loop.getStep()), *start,
                         [&](Int index, ValueRange current) {
                           setScalar(loop.getInductionVar(), index);
-                          adopt(loop.getRegionIterArgs(), current);
+                          adopt(loop, loop.getRegionIterArgs(), current);
                           converted = convertBlock(*loop.getBody());
                           CodeBuilder::Values next;
                           if (succeeded(converted))
@@ -176,7 +241,7 @@ LogicalResult KernelContext::convert(scf::ForOp loop) {
                               llvm::append_range(next, tile(yielded).values);
                           return succeeded(converted) ? next : CodeBuilder::Values(current);
                         });
-  adopt(loop.getResults(), results);
+  adopt(loop, loop.getResults(), results);
   return converted;
 }
 

@@ -130,6 +130,11 @@ private:
   mlir::LogicalResult convert(mlir::scf::ForOp op) override;
   int64_t regionLanes() const override { return 0; }
   void startRow(mlir::Value row, mlir::Value value) override;
+  mlir::LogicalResult convertMerging(mlir::scf::ForOp loop, MapOp merge);
+  CodeBuilder::Values joinParts(mlir::scf::ForOp loop, MapOp merge, Int part, mlir::ValueRange mine);
+  CodeBuilder::Values valuesOf(MapOp merge);
+  void adopt(mlir::scf::ForOp loop, mlir::ValueRange tiles, mlir::ValueRange values);
+  mlir::FailureOr<CodeBuilder::Values> startOf(mlir::scf::ForOp loop);
 
   int64_t longestRun(const View &view, mlir::Value first) const;
   /// Binds the variables of 'forall', which has two axes, for task number 'task': in groups of 'rows' steps of the first axis, of which

@@ -9,7 +9,7 @@ Threads::Threads(Emitter &e, const Sharing &sharing)
     firstRow = warpRow * sharing.blockRows() + group;
     firstColumn = warpColumn * sharing.blockColumns() + quad * sharing.neighbours;
   } else {
-    (sharing.rows > 1 ? firstRow : firstColumn) = e.thread();
+    (sharing.rows > 1 ? firstRow : firstColumn) = sharing.parts > 1 ? e.thread() % sharing.rows : e.thread();
   }
 }
 Int Threads::row(int64_t slot) const { return firstRow + slotShift * 8 + slot * 8; }
