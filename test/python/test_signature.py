@@ -196,9 +196,9 @@ def test_missing_element_type():
     ("lt.Vocab[float, lt.K]", "lt.Vocab[...] takes one element type, got 2 arguments in brackets"),
     ("lt.Token[bool, lt.K]", "lt.Token[...] has several entries per token only for float and int, not bool"),
     ("lt.Token[int, 0]", "entries of lt.Token[...] must be lt.K (as many as the array has) or a number from "
-     "1 to 128, not 0"),
-    ("lt.Token[int, 129]", "entries of lt.Token[...] must be lt.K (as many as the array has) or a number "
-     "from 1 to 128, not 129"),
+     "1 to 4096, not 0"),
+    ("lt.Token[int, 4097]", "entries of lt.Token[...] must be lt.K (as many as the array has) or a number "
+     "from 1 to 4096, not 4097"),
     ("lt.Token[int, K]", "name 'K' is not defined"),
     ("lt.Tokens[int]", "logitile has no 'Tokens'; did you mean 'Token'?"),
     ("lt.Token[", None),

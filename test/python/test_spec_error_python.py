@@ -210,17 +210,53 @@ def test_huge_integers(use):
     lambda t: t << 1, lambda t: t % 2, lambda t: 2 // t, lambda t: divmod(t, 2), lambda t: t & True,
     lambda t: ~t, lambda t: t @ t, float, int, abs, lambda t: f"{t:d}", lambda t: range(t),
 ])  # fmt: skip
-def test_entries_are_no_number(use):
+def test_single_values_are_no_list(use):
+    @lt.loss
+    def inner(z: lt.Logits, t: lt.Token[int, lt.K]):
+        return lt.mean(z) + use(t)
+
+    @lt.loss
+    def loss(z: lt.Logits, t: lt.Token[int, lt.K]):
+        return inner(z, (t[0], 5))
+
+    with pytest.raises(lt.SpecError) as caught:
+        traced(loss, entries=(("t", 2),))
+    assert str(caught.value).endswith(
+        "'t' was given as 2 single values, which make no list to compute with; use them one by one, as in "
+        "[f(x) for x in t], or give an lt.Token[..., lt.K] input"
+    )
+
+
+def test_a_function_takes_no_single_values():
+    @lt.loss
+    def inner(z: lt.Logits, t: lt.Token[int, lt.K]):
+        return lt.mean(z) + lt.to_float(t)
+
+    def loss(z: lt.Logits, t: lt.Token[int, lt.K]):
+        return inner(z, list(t))
+
+    with pytest.raises(lt.SpecError) as caught:
+        traced(lt.loss(loss), entries=(("t", 2),))
+    assert str(caught.value).endswith(
+        "'lt.to_float' got 't', which was given as 2 single values; use them one by one, for example t[0], "
+        "or give an lt.Token[..., lt.K] input"
+    )
+
+
+@pytest.mark.parametrize(("use", "why"), [
+    (lambda t: t << 1, "has no '<<'; multiply it by a power of two"),
+    (float, "is no number while the loss is traced, so float() and the functions of 'math' cannot take it; "
+     "use the functions of logitile, such as lt.exp"),
+    (lambda t: [x for x in t + 1], "is a list that cannot be iterated; compute with it as a whole"),
+])  # fmt: skip
+def test_lists_are_traced_values(use, why):
     @lt.loss
     def loss(z: lt.Logits, t: lt.Token[int, lt.K]):
         return lt.mean(z) + use(t)
 
     with pytest.raises(lt.SpecError) as caught:
         traced(loss, entries=(("t", 2),))
-    assert str(caught.value).endswith(
-        "'t' stands for 2 entries per token, which is no number; use them one by one, for example [f(x) for "
-        "x in t]"
-    )
+    assert str(caught.value).endswith(why)
 
 
 def test_entries_are_not_changed():

@@ -101,21 +101,13 @@ WANTS = "it takes one integer per token, such as a target: the vocabulary axis i
     (lambda z, t: z[10], "'[...]' of 'z' got 10; it takes 0 to 9 (lt.vocab_size() - 1)"),
     (lambda z, t: z[-1], "'[...]' of 'z' got -1; it takes 0 to 9 (lt.vocab_size() - 1)"),
     (lambda z, t: z[True], "'[...]' of 'z' got True; it takes 0 to 9 (lt.vocab_size() - 1)"),
-    (lambda z, t: z[t], "'t' has 2 entries per token, but '[...]' of 'z' needs one index per token; pick "
-     "entry by entry, for example t[0]"),
     (lambda z, t: z[t[2]], "'t'[2] does not exist: the input has 2 entries per token"),
     (lambda z, t: z[t[0.5]], "an entry of 't' is chosen with a Python int, known while tracing, not "
      "with 0.5"),
     (lambda z, t: z[t[lt.argmax(z)]], "an entry of 't' is chosen with a Python int, known while tracing, "
      "not with <the result of 'lt.argmax' (PLACE): i32, one per token>"),
-    (lambda z, t: z[t + 1], "'t' stands for 2 entries per token, which is no number; use them one by one, "
-     "for example [f(x) for x in t]"),
-    (lambda z, t: 1 - t, "'t' stands for 2 entries per token, which is no number; use them one by one, for "
-     "example [f(x) for x in t]"),
-    (lambda z, t: lt.to_float(t), "'lt.to_float' got 't', which stands for 2 entries per token; use them "
-     "one by one, for example t[0]"),
-    (lambda z, t: lt.valid(t), "'lt.valid' got 't', which stands for 2 entries per token; use them one by "
-     "one, for example t[0]"),
+    (lambda z, t: z[t + 1], "'[...]' of 'z' got the result of '+' (PLACE), a list of 2 places; a list of "
+     "indices is not computed: pick with an lt.Token[int, lt.K] input itself"),
 ])  # fmt: skip
 def test_indices(use, text):
     @lt.loss

@@ -5,12 +5,13 @@ The texts are the same wherever a wrong index is found: before a call, in the re
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ..errors import CallIndexError, CallValueError
 from ..messages.locations import Location
 from ..spec.loss_spec import LossSpec
+from ..spec.operations import InputKey
 from .call import Call
 from .options import Options
 
@@ -86,10 +87,17 @@ def check_integers(
         leading: tuple[int, ...] = (call.vocab,)
         if given.axis == "token":
             leading, exempt = call.leading, ignored
-        for key in sorted(k for k in spec.direct_indices if k.name == given.name):
-            entry = values if key.index is None else values[:, key.index]
-            _check_index(key.name, key.index, call, options, entry, ignored)
+        keys = [key for key in spec.direct_indices if key.name == given.name]
+        for index in _entries_of(keys):
+            entry = values if index is None else values[:, index]
+            _check_index(given.name, index, call, options, entry, ignored)
         _check_range(given.name, leading, values, exempt)
+
+
+def _entries_of(keys: Sequence[InputKey]) -> Iterable[int | None]:
+    """The entries of an input that are used as an index; None for an input that has one per token."""
+    places = max((key.places or 0 for key in keys), default=0)
+    return range(places) if places else sorted((key.index for key in keys), key=lambda index: index or 0)
 
 
 def _check_number(name: str, value: int) -> None:

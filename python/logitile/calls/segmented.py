@@ -160,7 +160,7 @@ def _refuse_lists(result: Any, hidden: Any) -> None:
     for name, values in zip(result._fields, result, strict=True):  # type: ignore[attr-defined]
         if len(values.shape) >= len(hidden.shape):
             raise CallValueError(
-                f"output '{name}' is a list of 'lt.topk', with {values.shape[-1]} numbers per token, which "
+                f"output '{name}' is a list, with {values.shape[-1]} numbers per token, which "
                 "'segments' does not sum; leave it out of lt.Outputs, or call the head without 'segments'"
             )
 

@@ -6,7 +6,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-MAX_ENTRIES = 128  # entries of a Token[..., K]: a loss is unrolled over them
+MAX_ENTRIES = 4096  # of a Token[..., K]
+MAX_UNROLLED = 128  # of those whose entries are used one by one: a loss is unrolled over them
 
 
 class EntriesMarker:

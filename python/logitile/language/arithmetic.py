@@ -6,7 +6,7 @@ from ..frameworks.choice import python_number
 from ..messages.locations import spec_error
 from ..messages.names import with_article
 from . import refusals
-from .entries import Entries
+from .lists import check_one_number
 from .trace import Traced, active_trace, current_trace, described
 
 _PREDICATES = {"<": "lt", "<=": "le", ">": "gt", ">=": "ge", "==": "eq", "!=": "ne"}
@@ -22,7 +22,7 @@ def lifted(item: object, what: str) -> Traced | Number:
     if isinstance(item, Traced):
         if item.trace is not active_trace():
             raise spec_error(item.trace.leaked(item.label))
-        if item.places is not None:
+        if item.op.is_topk:
             raise spec_error(
                 f"'{what}' got {item.label}, a list of {item.places} numbers per token that 'lt.topk' made; "
                 "a list can only be returned, as a field of lt.Outputs: compute with one of its places, such "
@@ -150,16 +150,21 @@ def invert(a: object) -> Traced:
 
 
 def pick(value: Traced, index: object) -> Traced:
-    """value[index]: the entry of a varying value at an integer per token, or a place of a list."""
-    if value.places is not None:
+    """value[index]: the entry of a varying value at an integer per token, or a place of a list of lt.topk. A
+    list of integers picks a list of entries.
+    """
+    if value.op.is_topk:
         return _at_place(value, index)
+    check_one_number(value, "'[...]'", "its places are no entries to pick; compute with the whole list")
     position = _index(value, index)
     if not value.varying:
         raise spec_error(
             f"{value.label} is one number per token and has no entries to pick with '[...]'; only "
             "values that vary along the vocabulary have, such as logits"
         )
-    gathered = value.trace.emit("logitile.gather", (value, position), value.type, varying=False)
+    gathered = value.trace.emit(
+        "logitile.gather", (value, position), value.type, varying=False, places=position.places
+    )
     return _guarded(gathered, position)
 
 
@@ -193,7 +198,9 @@ def _at_place(listed: Traced, place: object) -> Traced:
 def _guarded(picked: Traced, index: Traced) -> Traced:
     """An entry of a Token[int, K] that equals ignore_index picks nothing: NaN, -1 or False."""
     trace, key = picked.trace, index.op.attribute
-    if trace.ignore_index is None or index.op.name != "logitile.input" or key.index is None:
+    if trace.ignore_index is None or index.op.name != "logitile.input":
+        return picked
+    if key.index is None and key.places is None:
         return picked
     nothing = trace.constant({"f32": float("nan"), "i32": -1, "i1": False}[picked.type], picked.type)
     return trace.emit("arith.select", (is_valid(index), picked, nothing))
@@ -203,6 +210,8 @@ def is_valid(index: Traced) -> Traced:
     """index != ignore_index; true where no index is ignored."""
     trace = index.trace
     trace.needed_inputs.add(index.op.attribute.name)
+    if trace.ignore_index is None and index.places is not None:
+        return trace.emit("arith.cmpi", (index, index), attribute="eq")  # a list as well
     if trace.ignore_index is None:
         return trace.constant(True, "i1")
     return trace.emit("arith.cmpi", (index, trace.constant(trace.ignore_index, "i32")), attribute="ne")
@@ -211,11 +220,6 @@ def is_valid(index: Traced) -> Traced:
 def _index(value: Traced, index: object) -> Traced:
     """The position of a pick: an integer that is one per token."""
     name = value.label
-    if isinstance(index, Entries):
-        raise spec_error(
-            f"{index.label} has {len(index)} entries per token, but '[...]' of {name} needs one index per "
-            f"token; pick entry by entry, for example {index.label[1:-1]}[0]"
-        )
     if isinstance(index, (slice, tuple, list, float)) or index is None or index is Ellipsis:
         raise spec_error(
             f"'[...]' of {name} got {_spelled_index(index)}; it takes one integer per token, such as a "
@@ -247,6 +251,9 @@ def _checked_index(index: Traced, name: str) -> Traced:
             f"{index.label} varies along the vocabulary but '[...]' of {name} needs one index per "
             "token; reduce it first, for example with lt.argmax"
         )
+    if index.op.name != "logitile.input":
+        remedy = "a list of indices is not computed: pick with an lt.Token[int, lt.K] input itself"
+        check_one_number(index, f"'[...]' of {name}", remedy)
     return index
 
 

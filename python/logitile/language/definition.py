@@ -14,9 +14,10 @@ from ..messages.names import listed
 from ..spec.loss_spec import LossSpec
 from ..spec.operations import Op, Output, SpecInput, reachable
 from . import functions
-from .annotations import K, Kind
+from .annotations import MAX_UNROLLED, K, Kind
 from .entries import Entries
 from .outputs import checked_outputs
+from .several import SeveralValues
 from .signature import Parameter, Signature, read_signature
 from .trace import Trace, active_trace
 from .values import Value
@@ -167,9 +168,12 @@ def _specialised(parameter: Parameter, specialisation: Specialisation) -> SpecIn
 def _traced_input(trace: Trace, given: SpecInput) -> Value | Entries:
     if given.entries is None:
         return trace.input(given.axis, given.name, given.type)
-    return Entries(
-        given.name, tuple(trace.input(given.axis, given.name, given.type, k) for k in range(given.entries))
-    )
+    axis, name, type, count = given.axis, given.name, given.type, given.entries
+    whole = trace.input(axis, name, type, places=count)
+    singles = None
+    if count <= MAX_UNROLLED:
+        singles = tuple(trace.input(axis, name, type, k) for k in range(count))
+    return Entries(trace, whole.index, name, singles)
 
 
 # ---- finishing a trace -------------------------------------------------------------------------------------
@@ -216,22 +220,32 @@ def _argument(loss_name: str, parameter: Parameter, item: object) -> object:
     for kind in parameter.kinds:
         if kind.entries is None and _fits(item, kind):
             return item
-        values = item.values if isinstance(item, Entries) else item
-        if kind.entries is not None and _fit(values, kind):
-            return Entries(parameter.name, tuple(values))
-    got = repr(item) if isinstance(item, (Value, Entries)) else f"{item!r} of type {type(item).__name__}"
+        several = None if kind.entries is None else _several(item, kind, parameter.name)
+        if several is not None:
+            return several
+    is_known = isinstance(item, (Value, SeveralValues))
+    got = repr(item) if is_known else f"{item!r} of type {type(item).__name__}"
     raise spec_error(f"'{loss_name}' takes '{parameter.name}' as {parameter.annotation}, got {got}")
 
 
-def _fit(values: object, kind: Kind) -> bool:
-    """Whether these are entries of an lt.Token[..., K] parameter."""
+def _several(item: object, kind: Kind, name: str) -> Entries | SeveralValues | None:
+    """What an lt.Token[..., K] parameter of that name is; None where the argument does not fit."""
+    if isinstance(item, Value):
+        if item.places is None or item.op.is_topk or item.type != kind.type:
+            return None
+        if kind.entries is not K and item.places != kind.entries:
+            return None
+        return Entries(item.trace, item.index, name, item.values if isinstance(item, Entries) else None)
+    values = item.values if isinstance(item, SeveralValues) else item
     if not isinstance(values, (tuple, list)) or not all(_fits(value, kind) for value in values):
-        return False
-    return kind.entries is K or len(values) == kind.entries
+        return None
+    if kind.entries is not K and len(values) != kind.entries:
+        return None
+    return SeveralValues(name, tuple(values))
 
 
 def _fits(item: object, kind: Kind) -> bool:
     if isinstance(item, Value):
-        return item.type == kind.type and kind.varying == item.varying
+        return item.type == kind.type and kind.varying == item.varying and item.places is None
     plain = {"f32": (int, float), "i32": (int,), "i1": (bool,)}[kind.type]
     return not kind.varying and isinstance(item, plain) and (kind.type == "i1" or not isinstance(item, bool))

@@ -1,7 +1,8 @@
 """The functions of the language. Each takes traced values or Python numbers; operators are in arithmetic.py.
 
-"Varying" is a value that differs along the vocabulary, "uniform" one per token. Elementwise functions keep
-what their operands are, reductions turn varying into uniform. What -inf, NaN and ties mean follows PyTorch.
+"Varying" is a value that differs along the vocabulary, "uniform" one per token. A list has
+several numbers per token. Elementwise functions keep what their operands are, reductions turn varying values
+and lists into uniform ones. What -inf, NaN and ties mean follows PyTorch.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from ..spec.operations import CALL_TOKEN
 from . import arithmetic
 from .accepted import refusing
 from .arithmetic import bool_operand, float_operand, lifted, operands
+from .lists import check_one_number
 from .trace import current_trace, described
 from .values import Value
 
@@ -216,10 +218,10 @@ def stop_gradient(x: object) -> Value:
 
 
 def valid(t: object) -> Value:
-    """Whether an integer input, or an entry of one, differs from ignore_index.
+    """Whether an integer input differs from ignore_index; of an lt.Token[int, lt.K] input, a list of bools.
 
     Args:
-        t: an lt.Token[int] input, or an entry of an lt.Token[int, lt.K] input.
+        t: an lt.Token[int] input, an lt.Token[int, lt.K] input, or an entry of one.
     """
     t = lifted(t, "lt.valid")
     if not isinstance(t, Value) or t.op.name != "logitile.input" or t.type != "i32" or t.varying:
@@ -238,12 +240,12 @@ def _unary(what: str, name: str, x: object) -> Value:
 
 
 def sum(x: object) -> Value:
-    """Sum over the vocabulary."""
+    """Sum over the vocabulary, or over the places of a list."""
     return _reduce("sum", x)
 
 
 def mean(x: object) -> Value:
-    """Mean over the vocabulary."""
+    """Mean over the vocabulary, or over the places of a list."""
     return _reduce("mean", x)
 
 
@@ -289,6 +291,7 @@ def topk(x: object, k: int) -> tuple[Value, Value]:
         raise spec_error(f"'lt.topk' got k={k!r}; it takes a Python integer, known while tracing")
     if not 1 <= k <= MOST_PLACES:
         raise spec_error(f"'lt.topk' got k={k}; it takes 1 to {MOST_PLACES}")
+    check_one_number(x, "'lt.topk'", "it puts the entries of the vocabulary in order")
     if k > x.trace.vocab:
         raise spec_error(f"'lt.topk' got k={k}, but the vocabulary has {x.trace.vocab} entries; take no more")
     if not x.varying:
@@ -376,6 +379,7 @@ def _drawn_from(name: str, word: object) -> Value:
             f"'lt.uniform' takes an integer as '{name}', got {described(word)}; annotate a parameter "
             "lt.Scalar[int] or lt.Token[int]"
         )
+    check_one_number(word, "'lt.uniform'", f"it takes one integer per token as '{name}'")
     if word.varying:
         raise spec_error(
             f"'lt.uniform' takes one integer per token as '{name}', but {word.label} varies along the "
@@ -394,6 +398,9 @@ _RESULTS = {"argmax": "i32", "argmin": "i32", "count": "i32", "any": "i1", "all"
 
 def _reduce(combiner: str, x: object) -> Value:
     what = f"lt.{combiner}"
+    x = lifted(x, what)
+    if isinstance(x, Value) and x.places is not None:
+        return _over_places(combiner, x)
     x = (
         _counted(combiner, x)
         if combiner in ("count", "any", "all")
@@ -407,8 +414,20 @@ def _reduce(combiner: str, x: object) -> Value:
     return x.trace.emit("logitile.reduce", (x,), _RESULTS.get(combiner, "f32"), combiner, varying=False)
 
 
+def _over_places(combiner: str, x: Value) -> Value:
+    """The sum or mean of a list, one number per token."""
+    if combiner not in ("sum", "mean"):
+        raise spec_error(
+            f"'lt.{combiner}' got {x.label}, a list of {x.places} places; over the places of a list go only "
+            "lt.sum and lt.mean"
+        )
+    if x.type != "f32":
+        raise spec_error(f"'lt.{combiner}' takes floats, got {described(x)}; convert it with lt.to_float")
+    total = x.trace.emit("logitile.sum_list", (x,), "f32", varying=False)
+    return total if combiner == "sum" else total / float(x.places)
+
+
 def _counted(combiner: str, x: object) -> Value:
-    x = lifted(x, f"lt.{combiner}")
     if isinstance(x, Value) and x.type == "i1":
         return x
     raise spec_error(
@@ -417,7 +436,6 @@ def _counted(combiner: str, x: object) -> Value:
 
 
 def _summed(combiner: str, x: object) -> object:
-    x = lifted(x, f"lt.{combiner}")
     if isinstance(x, Value) and x.type == "i1":
         raise spec_error(
             f"'lt.{combiner}' takes floats, got {described(x)}; count it with lt.count, or use "

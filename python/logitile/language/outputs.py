@@ -6,7 +6,6 @@ import keyword
 
 from ..messages.locations import Location, spec_error
 from ..messages.names import did_you_mean, listed, with_article
-from .entries import Entries
 from .trace import Trace
 from .values import Value
 
@@ -73,7 +72,8 @@ def _checked(trace: Trace, what: str, name: str, value: object, place: Location)
             value.op.location,
         )
     if name in ("loss", "weight") and value.places is not None:
-        why = "but it must be one number per token; give a list another name"
+        remedy = "" if value.op.is_topk else "reduce it with lt.sum or lt.mean, or "
+        why = f"but it must be one number per token; {remedy}give a list another name"
         raise spec_error(f"{what} is a list of {value.places} numbers per token, {why}", value.op.location)
     if name in ("loss", "weight") and value.type != "f32":
         why = "but it must be a float; convert it with lt.to_float"
@@ -86,8 +86,6 @@ def _returned(value: object) -> str:
         return "None"
     if isinstance(value, (bool, int, float)):
         return f"the Python number {value!r}"
-    if isinstance(value, Entries):
-        return f"{value.label} with {len(value)} entries per token"
     return with_article(type(value).__name__)
 
 

@@ -12,10 +12,12 @@ from ..messages.locations import Location, definition_of, location_of, spec_erro
 from ..spec.float32 import round_to_f32
 from ..spec.operations import InputKey, Op, result_type
 from . import labels
+from .lists import common_places
 
 _active: ContextVar[Trace | None] = ContextVar("logitile_trace", default=None)
 
 MOST_DEPTH = 2000  # half of what fits in a stack of 8 MiB
+_NOT_ELEMENTWISE = ("logitile.gather", "logitile.reduce", "logitile.sum_list")
 
 
 class Trace:
@@ -80,7 +82,8 @@ class Trace:
             type: of the result; by default what the table of scalar operations says.
             varying: whether the result differs along the vocabulary; by default as soon as an operand does.
             location: the place to note; by default the user's line that is being executed.
-            places: of a list, how many values it has for each token.
+            places: of a list, how many values it has for each token; by default as many as its operands have
+                if the operation is elementwise.
         """
         for operand in operands:
             if operand.trace is not self:
@@ -88,6 +91,8 @@ class Trace:
         indices = tuple(operand.index for operand in operands)
         if type is None:
             type = result_type(name, [operand.type for operand in operands])
+        if places is None and name not in _NOT_ELEMENTWISE:
+            places = common_places(labels.function(name, attribute), operands)
         key = (name, type, indices, _attribute_key(attribute), places)
         if key not in self._index_of:
             if varying is None:
@@ -136,15 +141,19 @@ class Trace:
             raise spec_error(f"the constant {number} does not fit in 32 bits")
         return self.emit("arith.constant", type=type, attribute=number, varying=False)
 
-    def input(self, axis: str, name: str, type: str, index: int | None = None) -> Traced:
-        """The operation that reads an input, or one entry of it."""
+    def input(
+        self, axis: str, name: str, type: str, index: int | None = None, places: int | None = None
+    ) -> Traced:
+        """The operation that reads an input, one entry of it, or all entries as a list with 'places' of them.
+        """
         varying = axis in ("logits", "vocab", "dense")
         return self.emit(
             "logitile.input",
             type=type,
-            attribute=InputKey(axis, name, index),
+            attribute=InputKey(axis, name, index, places),
             varying=varying,
             location=definition_of(self._code),
+            places=places,
         )
 
     def leaked(self, value: str) -> str:

@@ -10,7 +10,8 @@ from .trace import Traced
 
 
 class Value(Refusals, Traced):
-    """A scalar of the loss that is being traced: one number per token, or one per token and vocabulary entry.
+    """A value of the loss that is being traced: one number per token, one per token and vocabulary entry, or
+    a list with one for each of its places.
 
     Operators record operations; everything that would need the number itself is refused (refusals.py).
     """

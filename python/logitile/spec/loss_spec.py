@@ -66,9 +66,15 @@ class LossSpec:
         return tuple(lines.values())
 
     @cached_property
-    def lists(self) -> tuple[Op, ...]:
-        """The operations whose results are lists."""
-        return tuple(op for op in self.ops if op.places is not None)
+    def topk_lists(self) -> tuple[Op, ...]:
+        """The operations whose results are lists of lt.topk."""
+        return tuple(op for op in self.ops if op.is_topk)
+
+    @cached_property
+    def entry_lists(self) -> tuple[str, ...]:
+        """The names of the Token[..., K] inputs that are used as a whole."""
+        keys = (op.attribute for op in self.ops if op.name == "logitile.input")
+        return tuple(dict.fromkeys(key.name for key in keys if key.places is not None))
 
     @cached_property
     def output_names(self) -> tuple[str, ...]:

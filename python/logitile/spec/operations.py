@@ -14,11 +14,14 @@ _TYPES = {"f": "f32", "i": "i32", "b": "i1"}
 
 @dataclass(frozen=True, slots=True, order=True)
 class InputKey:
-    """What an input op reads: the input's axis, its name, and which entry of a Token[..., K]."""
+    """What an input op reads: the input's axis and name; of a Token[..., K] one entry by its index, or all of
+    them as a list with so many places.
+    """
 
     axis: str
     name: str
     index: int | None = None
+    places: int | None = None
 
     @property
     def variable(self) -> str:
@@ -53,6 +56,11 @@ class Op:
     location: Location | None = field(default=None, compare=False)
     label: str | None = field(default=None, compare=False)
     places: int | None = None
+
+    @property
+    def is_topk(self) -> bool:
+        """Whether it is a list that lt.topk made. All other lists are made of whole Token[..., K] inputs."""
+        return self.places is not None and self.name == "logitile.reduce"
 
 
 @dataclass(frozen=True, slots=True)
