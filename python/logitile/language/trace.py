@@ -10,14 +10,13 @@ from types import CodeType, FrameType
 
 from ..messages.locations import Location, definition_of, location_of, spec_error, user_frame
 from ..spec.float32 import round_to_f32
-from ..spec.operations import InputKey, Op, result_type
+from ..spec.operations import NOT_ELEMENTWISE, InputKey, Op, result_type
 from . import labels
 from .lists import common_places
 
 _active: ContextVar[Trace | None] = ContextVar("logitile_trace", default=None)
 
 MOST_DEPTH = 2000  # half of what fits in a stack of 8 MiB
-_NOT_ELEMENTWISE = ("logitile.gather", "logitile.reduce", "logitile.sum_list")
 
 
 class Trace:
@@ -91,7 +90,7 @@ class Trace:
         indices = tuple(operand.index for operand in operands)
         if type is None:
             type = result_type(name, [operand.type for operand in operands])
-        if places is None and name not in _NOT_ELEMENTWISE:
+        if places is None and name not in NOT_ELEMENTWISE:
             places = common_places(labels.function(name, attribute), operands)
         key = (name, type, indices, _attribute_key(attribute), places)
         if key not in self._index_of:

@@ -95,7 +95,9 @@ def _entry(value: Written, index: Written) -> Written:
     known = exponentials.entry(value, lambda exponent: _entry(exponent, index))
     if known is not None:  # the exponent of the entry stays known
         return known
-    return value.trace.emit("logitile.gather", (value, index), value.type, varying=False)
+    return value.trace.emit(
+        "logitile.gather", (value, index), value.type, varying=False, places=index.op.places
+    )
 
 
 def _position(value: Written, combiner: str) -> Written:

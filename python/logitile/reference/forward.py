@@ -1,7 +1,7 @@
 """The meaning of a loss in float64: an interpreter of LossSpec on dense NumPy arrays.
 
 It is independent of the compiler and there to compare with. Values of one token have shape [n, 1], varying
-ones [n, V]; what is the same for every token has 1 in place of n. Tokens are handled in chunks, so that
+ones [n, V], lists [n, K]; what is the same for every token has 1 in place of n. Tokens are handled in chunks, so that
 memory stays moderate.
 """
 
@@ -106,8 +106,8 @@ class Chunk:
 
 def chunks(spec: LossSpec, data: Data) -> Iterator[Chunk]:
     """The live tokens, some at a time."""
-    varying = max(1, sum(op.varying for op in spec.ops))
-    step = max(1, CHUNK_BYTES // (8 * spec.vocab * varying))
+    numbers = sum(spec.vocab if op.varying else op.places or 0 for op in spec.ops)
+    step = max(1, CHUNK_BYTES // (8 * max(spec.vocab, numbers)))
     for start in range(0, len(data.live), step):
         yield Chunk(spec, data, data.live[start : start + step])
 
@@ -135,6 +135,8 @@ def _computed(chunk: Chunk, index: int, op: Op) -> np.ndarray:
             return REDUCTIONS[op.attribute](*chunk.operands(op))
         case "logitile.gather":
             return _picked(chunk, index, op)
+        case "logitile.sum_list":
+            return chunk.operands(op)[0].sum(axis=1, keepdims=True)
     return OPERATIONS[op.name].value(*chunk.operands(op))
 
 
@@ -155,6 +157,8 @@ def _input(chunk: Chunk, op: Op) -> np.ndarray:
         values = values[chunk.tokens]
     elif key.axis == "scalar":
         values = values.reshape(1, 1)
+    elif key.places is not None:
+        values = values[chunk.tokens]
     else:
         values = values[chunk.tokens] if key.index is None else values[chunk.tokens, key.index]
         values = values[:, None]
@@ -162,19 +166,20 @@ def _input(chunk: Chunk, op: Op) -> np.ndarray:
 
 
 def picked_columns(chunk: Chunk, op: Op) -> tuple[np.ndarray, np.ndarray]:
-    """The index of a pick and whether it lies inside the vocabulary, both [n or 1, 1]."""
+    """The index of a pick and whether it lies inside the vocabulary, both [n or 1, 1], of a list [n, K]."""
     index = chunk.values[op.operands[1]]
     return index, (index >= 0) & (index < chunk.spec.vocab)
 
 
 def _picked(chunk: Chunk, position: int, op: Op) -> np.ndarray:
     value = chunk.values[op.operands[0]]
-    if chunk.spec.ops[op.operands[0]].places is not None:
+    if chunk.spec.ops[op.operands[0]].is_topk:
         place = int(chunk.values[op.operands[1]][0, 0])
         return value[:, place : place + 1]
     index, inside = picked_columns(chunk, op)
     rows = max(len(value), len(index))
-    index, inside = np.broadcast_to(index, (rows, 1)), np.broadcast_to(inside, (rows, 1))
+    shape = (rows, index.shape[1])
+    index, inside = np.broadcast_to(index, shape), np.broadcast_to(inside, shape)
     if chunk.spec.ops[op.operands[1]].name != "logitile.input":  # inputs were checked on load
         chunk.wrong_picks += [(position, int(row), int(index[row, 0])) for row in np.flatnonzero(~inside)]
     value = np.broadcast_to(value, (rows, chunk.spec.vocab))

@@ -134,7 +134,11 @@ def _flow(chunk: Chunk, index: int, op: Op, adjoint: Adjoint, position: int) -> 
     operands, result = chunk.operands(op), chunk.values[index]
     if op.name == "logitile.gather":
         column, inside = picked_columns(chunk, op)
+        if op.places is not None:
+            return _to_columns(adjoint.where(inside), column, chunk.spec.vocab)
         return _to_column(adjoint.where(inside), column, chunk.spec.vocab)
+    if op.name == "logitile.sum_list":
+        return adjoint.spread_to(operands[0].shape)
     if op.name == "logitile.reduce":
         return _through_reduction(op.attribute, adjoint, operands[0], result)
     return OPERATIONS[op.name].flows[position](adjoint, result, *operands)
@@ -143,6 +147,16 @@ def _flow(chunk: Chunk, index: int, op: Op, adjoint: Adjoint, position: int) -> 
 def _to_column(adjoint: Adjoint, column: np.ndarray, vocab: int) -> Adjoint:
     """The gradient of one entry per token."""
     return adjoint.where(np.arange(vocab)[None, :] == column)
+
+
+def _to_columns(adjoint: Adjoint, columns: np.ndarray, vocab: int) -> Adjoint:
+    """The gradient of a list of entries: that of an entry is the sum over the places that have picked it."""
+    rows, places = np.nonzero(~adjoint.blocked)
+    to = (rows, columns[rows, places])
+    value, blocked = np.zeros((len(columns), vocab)), np.ones((len(columns), vocab), bool)
+    np.add.at(value, to, adjoint.value[rows, places])
+    blocked[to] = False
+    return Adjoint(value, blocked)
 
 
 def _through_reduction(combiner: str, adjoint: Adjoint, x: np.ndarray, result: np.ndarray) -> Adjoint:

@@ -29,6 +29,9 @@ class InputKey:
         return self.name if self.index is None else f"{self.name}{self.index}"
 
 
+# Operations of which a list among the operands makes no list of the same places.
+NOT_ELEMENTWISE = ("logitile.gather", "logitile.reduce", "logitile.sum_list")
+
 CALL_TOKEN = InputKey("token", "call.token")  # the index of the token in the call: no call gives it
 
 
