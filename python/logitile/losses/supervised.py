@@ -148,16 +148,12 @@ def multi_token(z: Logits, target: Token[int, K], depth_weight: Token[float, K] 
     Args:
         target: y, [..., K]: the tokens that follow at depths 1 to K. Entries with `ignore_index` count
             nothing; tokens of which all entries are that count nowhere.
-        depth_weight: w, [..., K]; 1 if absent.
+        depth_weight: w, [..., K], which gets no gradient; 1 if absent.
 
     Source: multi-token prediction, Gloeckle et al. 2024, arXiv:2404.19737.
     """
-    lse = lt.logsumexp(z)
-    value = 0.0
-    for k in range(len(target)):
-        term = lt.where(lt.valid(target[k]), lse - z[target[k]], 0.0)
-        value = value + (term if depth_weight is None else depth_weight[k] * term)
-    return value
+    terms = lt.where(lt.valid(target), lt.logsumexp(z) - z[target], 0.0)
+    return lt.sum(terms if depth_weight is None else depth_weight * terms)
 
 
 @loss
