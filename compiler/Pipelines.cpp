@@ -6,6 +6,7 @@ using namespace mlir;
 
 void logitile::buildPlanStage(PassManager &pm) {
   pm.addNestedPass<LossOp>(createCanonicaliseLossPass()); // first: the others read what a loss means
+  pm.addPass(createUnrollListsPass()); // before there are gradients of lists
   pm.addNestedPass<LossOp>(createDifferentiatePass());
   pm.addPass(createFormSweepsPass());
   pm.addPass(createSliceProgramPass());

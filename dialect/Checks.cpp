@@ -37,15 +37,16 @@ struct Use {
   Operation *op;
   InputKind kind;
   bool hasIndex;
+  int64_t places;
   Type type; // null for adjoints, which do not say it
 };
 } // namespace
 
 static std::optional<Use> useOf(Operation *op) {
   if (auto input = dyn_cast<InputOp>(op))
-    return Use{op, input.getKind(), input.getIndex().has_value(), input.getType()};
+    return Use{op, input.getKind(), input.getIndex() || input.getPlaces(), input.getPlaces().value_or(0), input.getType()};
   if (auto adjoint = dyn_cast<AdjointOp>(op))
-    return Use{op, adjoint.getKind(), adjoint.getIndex().has_value(), Type()};
+    return Use{op, adjoint.getKind(), adjoint.getIndex() || adjoint.getPlaces(), adjoint.getPlaces().value_or(0), Type()};
   return std::nullopt;
 }
 static StringRef nameOf(Operation *op) { return isa<InputOp>(op) ? cast<InputOp>(op).getName() : cast<AdjointOp>(op).getName(); }
@@ -64,6 +65,9 @@ LogicalResult logitile::verifyInputNames(Operation *op) {
     else if (known.hasIndex != use->hasIndex)
       inner->emitOpError() << "uses token '" << name << "' " << (use->hasIndex ? "with" : "without") << " an index, but it was used "
                            << (known.hasIndex ? "with" : "without") << " one before";
+    else if (known.places != use->places)
+      inner->emitOpError() << "reads token '" << name << "' with " << use->places << " places, but it was read with " << known.places
+                           << " before; expected the whole list each time, or single values";
     else if (known.type && use->type && known.type != use->type)
       inner->emitOpError() << "reads '" << name << "' as " << use->type << ", but it was " << known.type << " before";
     else {

@@ -15,7 +15,8 @@ namespace {
 struct KeepConstantsInside : DialectFoldInterface {
   using DialectFoldInterface::DialectFoldInterface;
   bool shouldMaterializeInto(Region *region) const override {
-    return isa<SweepOp, FinishOp, GradientOp, InitStateOp, UpdateStateOp, UpdateListsOp, FinishListOp, MapOp>(region->getParentOp());
+    return isa<SweepOp, FinishOp, GradientOp, InitStateOp, UpdateStateOp, UpdateListsOp, FinishListOp, FinishPlacesOp, MapOp>(
+        region->getParentOp());
   }
 };
 } // namespace

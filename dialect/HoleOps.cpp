@@ -254,3 +254,114 @@ LogicalResult FinishListOp::verifyRegions() {
   }
   return verifyScalarRegion(*this, "finish", getBody(), arguments, results, /*hasColumn=*/false);
 }
+
+// ---- lists that are read --------------------------------------------------------------------------------------
+
+static bool isOneBundle(ValueRange values, BundleKind kind) {
+  auto bundle = values.size() == 1 ? dyn_cast<BundleType>(values.front().getType()) : BundleType();
+  return bundle && bundle.getKind() == kind;
+}
+static bool isAnyBundle(ValueRange values) {
+  return llvm::any_of(values, [](Value value) { return isa<BundleType>(value.getType()); });
+}
+/// A row for each token and a column for each place.
+static bool isList(Type type, Type element) {
+  auto view = cast<ViewType>(type);
+  return view.getDims().size() == 2 && view.getElement() == element;
+}
+
+/// Indices and what belongs to each of them: views of equal length.
+static LogicalResult verifyPairs(Operation *op, StringRef what, ValueRange views) {
+  MLIRContext *context = op->getContext();
+  if (views.empty() || views.size() % 2 != 0)
+    return op->emitOpError() << "has " << views.size() << " views of " << what << "; indices and numbers come in pairs";
+  for (size_t i = 0; i < views.size(); i += 2) {
+    Type indices = views[i].getType(), numbers = views[i + 1].getType();
+    if (!isList(indices, IntegerType::get(context, 32)) || !isList(numbers, Float32Type::get(context)) ||
+        cast<ViewType>(indices).getDims()[1] != cast<ViewType>(numbers).getDims()[1])
+      return op->emitOpError() << "has " << what << " in " << indices << " and " << numbers
+                               << "; expected views of i32 and f32 with a column for each of the same number of places";
+  }
+  return success();
+}
+
+LogicalResult PickEntriesOp::verify() {
+  if (failed(verifyDim(*this, "tokens", getTokens())) || failed(verifyDim(*this, "below", getVocab())))
+    return failure();
+  if (isAnyBundle(getPicks()) || isAnyBundle(getLogits())) {
+    if (isOneBundle(getPicks(), BundleKind::PickViews) && isOneBundle(getLogits(), BundleKind::Logits))
+      return success();
+    return emitOpError() << "takes (" << getLogits().getTypes() << ") to (" << getPicks().getTypes() << "); expected logits to pick_views";
+  }
+  if (failed(verifyPairs(*this, "picks", getPicks())))
+    return failure();
+  if (getPicks().size() != 2 * getLogits().size())
+    return emitOpError() << "has " << getLogits().size() << " tiles of logits for " << getPicks().size() / 2 << " picks";
+  return success();
+}
+
+LogicalResult ScatterTermsOp::verify() {
+  if (failed(verifyDim(*this, "tokens", getTokens())) || failed(verifyDim(*this, "columns", getColumns())))
+    return failure();
+  if (isAnyBundle(getTerms()) || isAnyBundle(getGradients())) {
+    if (isOneBundle(getTerms(), BundleKind::ListedViews) && isOneBundle(getGradients(), BundleKind::GradViews))
+      return success();
+    return emitOpError() << "takes (" << getTerms().getTypes() << ") to (" << getGradients().getTypes()
+                         << "); expected listed_views to grad_views";
+  }
+  if (getGradients().size() != 1 || cast<ViewType>(getGradients().front().getType()).getDims().size() != 2)
+    return emitOpError() << "adds to (" << getGradients().getTypes() << "); expected one matrix";
+  return verifyPairs(*this, "terms", getTerms());
+}
+
+/// Each list has a view, an index and a table, or these and the map of its rows.
+static LogicalResult verifyReads(FinishPlacesOp finish, SmallVectorImpl<Type> &values) {
+  size_t next = 0;
+  ValueRange views = finish.getLists();
+  Attribute places = dimension(finish.getContext(), *finish.getPlaces());
+  for (int64_t count : finish.getReads().value_or(ArrayRef<int64_t>())) {
+    if (count < 1 || count > 3 || next + count > views.size())
+      return finish.emitOpError() << "has 'reads' [" << *finish.getReads() << "] of " << views.size() << " views; expected 1 to 3 for each list";
+    auto first = cast<ViewType>(views[next].getType()), table = cast<ViewType>(views[next + (count > 1)].getType());
+    if (first.getDims().size() != 2 || first.getDims()[1] != places || (count > 1 && !first.getElement().isInteger(32)))
+      return finish.emitOpError() << "reads a list in " << first << "; expected a view with a column for each of " << *finish.getPlaces()
+                                  << " places" << (count > 1 ? ", of i32" : "");
+    if (count > 1 && table.getDims().size() != static_cast<size_t>(count - 1))
+      return finish.emitOpError() << "reads entries of " << table << "; expected " << count - 1 << " dimensions";
+    values.push_back(isa<RoundedType>(table.getElement()) || isa<FloatType>(table.getElement()) ? Type(Float32Type::get(finish.getContext()))
+                                                                                               : table.getElement());
+    next += count;
+  }
+  if (next != views.size())
+    return finish.emitOpError() << "has 'reads' [" << finish.getReads().value_or(ArrayRef<int64_t>()) << "] of " << views.size() << " views";
+  return success();
+}
+
+LogicalResult FinishPlacesOp::verifyRegions() {
+  if (failed(verifyDim(*this, "tokens", getTokens())))
+    return failure();
+  if (isAnyBundle(getLists()) || isAnyBundle(getResults())) {
+    if (isOneBundle(getLists(), BundleKind::PlaceViews) && isOneBundle(getResults(), BundleKind::ResultViews) && getBody().empty())
+      return success();
+    return emitOpError() << "takes (" << getLists().getTypes() << ") to (" << getResults().getTypes()
+                         << "); expected place_views to result_views, without a region";
+  }
+  if (!getPlaces() || getBody().empty())
+    return emitOpError() << "needs 'places', the length of its lists, and a region";
+  if (*getPlaces() < 1 || *getPlaces() > kMostReadPlaces)
+    return emitOpError() << "'places' is " << *getPlaces() << "; a list that is read has 1 to " << kMostReadPlaces;
+  SmallVector<Type> arguments, results;
+  if (failed(verifyReads(*this, arguments)))
+    return failure();
+  arguments.append(elementsOf(getInputs().getTypes()));
+  for (Type type : getResults().getTypes()) {
+    auto view = cast<ViewType>(type);
+    bool isFine = getSummed() ? view.getDims().size() == 1 && view.getElement().isF32()
+                              : view.getDims().size() == 2 && view.getDims()[1] == dimension(getContext(), *getPlaces());
+    if (!isFine)
+      return emitOpError() << "gives results to " << type << "; expected "
+                           << (getSummed() ? "a view of f32 with one value per token" : "a view with a column for each place");
+    results.push_back(view.getElement());
+  }
+  return verifyScalarRegion(*this, "finish", getBody(), arguments, results, /*hasColumn=*/false);
+}

@@ -16,6 +16,10 @@ inline constexpr int64_t kMostDepth = 4000;
 inline constexpr int64_t kMostThreads = int64_t(1) << 16;
 /// Places of a list: each vocabulary split has a list of its own for every token.
 inline constexpr int64_t kMostPlaces = 1024;
+/// Places of a list that is read: each has a number in memory for every token.
+inline constexpr int64_t kMostReadPlaces = 4096;
+/// Places of a list whose operations are written once for each of them.
+inline constexpr int64_t kMostUnrolled = 128;
 /// Lists of slices of the vocabulary that one finish joins.
 inline constexpr int64_t kMostGivenLists = 2;
 /// One extent of a tile, and all its elements: GPU code has instructions for each element that a thread holds, and CPU code has

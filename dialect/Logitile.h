@@ -39,9 +39,12 @@ enum class BundleKind {
   InputViews,
   StateViews,
   ListViews,
+  PickViews,
+  PlaceViews,
   ResultViews,
   SparseViews,
   ExtractedViews,
+  ListedViews,
   RowMaps
 };
 #define LOGITILE_ENUM_TEXT
@@ -87,6 +90,10 @@ void collectSymbols(mlir::Type type, llvm::SmallVectorImpl<llvm::StringRef> &sym
 llvm::StringRef stringifyBundleKind(BundleKind kind);
 /// The finish that 'result' is of, where it is one of 'program' and has such a result; else null.
 FinishOp findFinish(ProgramOp program, ResultAttr result);
+/// What a sweep picks; null where there is no such sweep or pick.
+PickAttr findPick(ProgramOp program, ResultAttr source);
+/// How many places a list in memory has that 'op' reads; 0 where it reads none.
+int64_t placesRead(mlir::Operation *op);
 /// The type of that result.
 mlir::Type typeOf(FinishOp finish, ResultAttr result);
 /// A buffer as the schedule spells it: `stored of "z"`.

@@ -92,10 +92,11 @@ def Logitile_BufferRole
                      Logitile_Case<"RowState", 19, "row_state", "one entry of the row state of a sweep, for each vocabulary split">,
                      Logitile_Case<"Result", 20, "result", "a result of a finish">,
                      Logitile_Case<"RowList", 21, "row_list", "a list of a sweep, for each token and vocabulary split">,
-                     Logitile_Case<"TokenMap", 22, "token_map", "which tokens count">,
-                     Logitile_Case<"TokenSlots", 23, "token_slots", "the inverse of the token map, on GPUs">,
-                     Logitile_Case<"WrongTokens", 24, "wrong_tokens", "tokens with an index outside the vocabulary, on GPUs">,
-                     Logitile_Case<"CallFacts", 25, "call_facts", "how many tokens count and what divides the loss, on GPUs">,
+                     Logitile_Case<"RowPick", 22, "row_pick", "what a sweep picks at the indices of a list, for each token">,
+                     Logitile_Case<"TokenMap", 23, "token_map", "which tokens count">,
+                     Logitile_Case<"TokenSlots", 24, "token_slots", "the inverse of the token map, on GPUs">,
+                     Logitile_Case<"WrongTokens", 25, "wrong_tokens", "tokens with an index outside the vocabulary, on GPUs">,
+                     Logitile_Case<"CallFacts", 26, "call_facts", "how many tokens count and what divides the loss, on GPUs">,
 ]>;
 def Logitile_BufferRoleAttr : Logitile_EnumAttr<Logitile_BufferRole, "buffer_role">;
 
@@ -156,6 +157,7 @@ def Logitile_Purpose
            Logitile_Case<"WeightGradient", 7, "weight_gradient", "the gradient of the head">,
            Logitile_Case<"VocabGradient", 8, "vocab_gradient", "the gradient of a Vocab input, from its sums over blocks of tokens">,
            Logitile_Case<"ListFinish", 9, "list_finish", "the results of a finish of a list, from the lists of all vocabulary splits">,
+           Logitile_Case<"PlaceFinish", 10, "place_finish", "the results of a finish that runs at each place of the lists that it reads">,
 ]>;
 def Logitile_PurposeAttr : Logitile_EnumAttr<Logitile_Purpose, "purpose">;
 
@@ -211,6 +213,20 @@ def Logitile_ResultAttr : Logitile_Attr<"Result", "result"> {
   let builders = [AttrBuilderWithInferredContext<(ins "mlir::FlatSymbolRefAttr":$finish, "int64_t":$number), [{
     return $_get(finish.getContext(), finish, number);
   }]>];
+}
+
+def Logitile_PickAttr : Logitile_Attr<"Pick", "pick"> {
+  let summary = "the logits of a projection at the indices of a list";
+  let description = [{
+    `index` names a token input with so many `places`, whose entries are indices.
+
+    ```mlir
+    #logitile.pick<"z" at "candidates" places 64>
+    ```
+  }];
+  let parameters = (ins StringRefParameter<"name of the projection">:$logits, StringRefParameter<"name of the indices">:$index,
+                        "int64_t":$places);
+  let assemblyFormat = "`<` $logits `at` $index `places` $places `>`";
 }
 
 def Logitile_OutputAttr : Logitile_Attr<"Output", "output"> {

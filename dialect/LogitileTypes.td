@@ -79,7 +79,10 @@ def Logitile_BundleType : Logitile_Type<"Bundle", "bundle"> {
     | `result_views` | per-token results |
     | `sparse_views` | columns and coefficients of sparse terms that are added to a gradient |
     | `list_views` | the lists of the sweep, or the one of the finish |
+    | `pick_views` | for each pick of the sweep the indices, and where the logits there go |
+    | `place_views` | what the finish reads at each place of its lists |
     | `extracted_views` | those of sparse terms that are taken out of a rounded gradient |
+    | `listed_views` | those of sparse terms that are lists |
     | `row_maps` | the map of tokens, where rows go to memory of the caller |
   }];
   let parameters = (ins "BundleKind":$kind, ArrayRefParameter<"mlir::Attribute">:$dims, "mlir::Type":$element);

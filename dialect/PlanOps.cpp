@@ -18,6 +18,20 @@ static bool isPerToken(Value value) {
   return value.getDefiningOp<KnownOp>() || (input && input.getKind() == InputKind::Token);
 }
 
+/// How many places a list in memory has that 'op' reads; 0 where it reads none.
+int64_t logitile::placesRead(Operation *op) {
+  auto program = op->getParentOfType<ProgramOp>();
+  if (auto input = dyn_cast<InputOp>(op))
+    return input.getPlaces().value_or(0);
+  if (auto known = dyn_cast<KnownOp>(op)) {
+    FinishOp finish = findFinish(program, known.getSource());
+    return finish && finish.givesLists() ? finish.countPlaces() : 0;
+  }
+  auto picked = dyn_cast<PickedOp>(op);
+  PickAttr pick = picked ? findPick(program, picked.getSource()) : PickAttr();
+  return pick ? pick.getPlaces() : 0;
+}
+
 /// A pick in a program gathers from an input, at an index that is read as well.
 static LogicalResult verifyGather(GatherOp pick) {
   auto table = pick.getValue().getDefiningOp<InputOp>();
@@ -35,6 +49,19 @@ static LogicalResult verifyRows(AdjointOp adjoint) {
       return adjoint.emitOpError() << (i < adjoint.getColumns().size() ? "column " : "coefficient ") << i % adjoint.getColumns().size()
                                    << " is no token or known input; a finish has to make it known first";
   }
+  auto known = adjoint.getDense() ? adjoint.getDense().getDefiningOp<KnownOp>() : KnownOp();
+  int64_t places = known ? placesRead(known) : 0, own = adjoint.getPlaces().value_or(0);
+  if (known && places != own)
+    return adjoint.emitOpError() << "has a dense gradient of " << places << " places for "
+                                 << describe(adjoint.getKind(), adjoint.getName(), adjoint.getIndex()) << ", which has " << own;
+  for (auto [column, coefficient] : llvm::zip_equal(adjoint.getColumns(), adjoint.getCoefficients())) {
+    int64_t columns = placesRead(column.getDefiningOp()), coefficients = placesRead(coefficient.getDefiningOp());
+    if (columns != coefficients)
+      return adjoint.emitOpError() << "has a column of " << columns << " places with a coefficient of " << coefficients;
+    if (columns > 0 && adjoint.getKind() == InputKind::Dense)
+      return adjoint.emitOpError() << "gives " << describe(adjoint.getKind(), adjoint.getName())
+                                   << " sparse terms that are lists; only logits and Vocab inputs have some";
+  }
   return success();
 }
 
@@ -48,6 +75,18 @@ static LogicalResult verifyAdjoints(GradientOp gradient, llvm::StringSet<> &diff
   return success();
 }
 
+/// A list is read where its places are gone through.
+static LogicalResult verifyPlaces(Operation *op) {
+  int64_t places = isa<InputOp, PickedOp>(op) ? placesRead(op) : 0; // known lists are checked with their symbol
+  auto finish = op->getParentOfType<FinishOp>();
+  int64_t own = finish && finish.isOfPlaces() ? *finish.getPlaces() : 0;
+  bool isOfAdjoint = llvm::all_of(op->getUsers(), [](Operation *user) { return isa<AdjointOp>(user); });
+  if (places == 0 || places == own || isOfAdjoint)
+    return success();
+  return op->emitOpError() << "reads a list of " << places << " places in a region that runs "
+                           << (own > 0 ? "for " + std::to_string(own) + " of them" : "once for each token");
+}
+
 /// One region of a part: the ops that it holds, and whether it may look along the vocabulary.
 static LogicalResult verifyReads(StringRef name, Region &region, bool hasVocabulary) {
   for (Operation &op : region.front()) {
@@ -58,7 +97,9 @@ static LogicalResult verifyReads(StringRef name, Region &region, bool hasVocabul
       return failure();
     if (auto adjoint = dyn_cast<AdjointOp>(op); adjoint && failed(verifyRows(adjoint)))
       return failure();
-    if (!isa<InputOp, KnownOp, ColumnOp, GatherOp, AdjointOp, YieldOp>(op) && !isScalarMaths(&op))
+    if (failed(verifyPlaces(&op)))
+      return failure();
+    if (!isa<InputOp, KnownOp, PickedOp, ColumnOp, GatherOp, AdjointOp, YieldOp>(op) && !isScalarMaths(&op))
       return op.emitOpError() << "has no place in '" << name
                               << "': expected input, column, gathers, or arith and math ops on f32, i32 and i1";
   }
@@ -103,10 +144,27 @@ static LogicalResult verifyLists(SweepOp sweep) {
   return failure(failed(verifySignature(sweep, "rank", sweep.getRank(), {}, values)) || failed(verifyReads("rank", sweep.getRank(), true)));
 }
 
+SmallVector<PickAttr> SweepOp::listPicks() {
+  return getPicks() ? llvm::to_vector(getPicks()->getAsRange<PickAttr>()) : SmallVector<PickAttr>();
+}
+
+static LogicalResult verifyPicks(SweepOp sweep) {
+  for (PickAttr pick : sweep.listPicks()) {
+    if (pick.getPlaces() < 1 || pick.getPlaces() > kMostReadPlaces)
+      return sweep.emitOpError() << "picks at " << pick.getPlaces() << " places of '" << pick.getIndex() << "'; a list that is read has 1 to "
+                                 << kMostReadPlaces;
+    if (pick.getLogits().empty() || pick.getIndex().empty())
+      return sweep.emitOpError() << "has a pick without a name of " << (pick.getLogits().empty() ? "logits" : "indices");
+  }
+  if (!sweep.listPicks().empty() && sweep.getPhase() != Phase::Forward)
+    return sweep.emitOpError() << "has picks in phase " << stringifyPhase(sweep.getPhase()) << "; only forward sweeps have some";
+  return success();
+}
+
 LogicalResult SweepOp::verifyRegions() {
-  if (getStateNames().empty() && getPlaces().empty())
+  if (getStateNames().empty() && getPlaces().empty() && listPicks().empty())
     return emitOpError() << "has no state";
-  if (failed(verifyLists(*this)))
+  if (failed(verifyLists(*this)) || failed(verifyPicks(*this)))
     return failure();
   if (failed(verifyNamedTypes(*this, "state", getStateNames(), getStateTypes())))
     return failure();
@@ -126,16 +184,15 @@ LogicalResult SweepOp::verifyRegions() {
 }
 
 int64_t FinishOp::countPlaces() {
-  if (getGiven())
+  if (getPlaces())
     return *getPlaces();
   return getList() ? SymbolTable::lookupNearestSymbolFrom<SweepOp>(*this, getSweepAttr()).getPlaces()[*getList()] : 0;
 }
 
 /// Lists that are inputs, each of the same length.
 static LogicalResult verifyGiven(FinishOp finish) {
-  if (finish.getGiven().has_value() != finish.getPlaces().has_value())
-    return finish.emitOpError() << (finish.getGiven() ? "is of given lists but has no 'places', the length of each"
-                                                      : "has 'places' but no given lists");
+  if (finish.getGiven() && !finish.getPlaces())
+    return finish.emitOpError() << "is of given lists but has no 'places', the length of each";
   if (!finish.getGiven())
     return success();
   if (finish.getSweep())
@@ -147,6 +204,22 @@ static LogicalResult verifyGiven(FinishOp finish) {
     return finish.emitOpError() << "is of given lists of " << places << " places; a list has 1 to " << kMostPlaces;
   if (finish.getPlace() && (*finish.getPlace() < 0 || *finish.getPlace() >= places))
     return finish.emitOpError() << "is at place " << *finish.getPlace() << ", but the given lists have " << places;
+  return success();
+}
+
+/// A finish that goes through the places of what it reads.
+static LogicalResult verifyOfPlaces(FinishOp finish) {
+  if (finish.getSummed() && !finish.isOfPlaces())
+    return finish.emitOpError() << "is 'summed', but does not go through places of lists";
+  if (!finish.isOfPlaces())
+    return success();
+  if (finish.getSweep() || finish.getList() || finish.getPlace())
+    return finish.emitOpError() << "goes through places of lists that it reads; it is 'of' no sweep, of no 'list' and at no 'place'";
+  if (*finish.getPlaces() < 1 || *finish.getPlaces() > kMostReadPlaces)
+    return finish.emitOpError() << "'places' is " << *finish.getPlaces() << "; a list that is read has 1 to " << kMostReadPlaces;
+  for (Type type : typesOf(finish.getResultTypes()))
+    if (finish.getSummed() && !type.isF32())
+      return finish.emitOpError() << "adds up a result of " << type << "; sums are f32";
   return success();
 }
 
@@ -171,7 +244,7 @@ LogicalResult FinishOp::verifyRegions() {
   }
   if (getList() && !getSweep())
     return emitOpError() << "is of list " << *getList() << ", but of no sweep";
-  if (failed(verifyGiven(*this)))
+  if (failed(verifyGiven(*this)) || failed(verifyOfPlaces(*this)))
     return failure();
   if (getPlace() && !isOfList())
     return emitOpError() << "is at place " << *getPlace() << ", but of no list";
@@ -249,6 +322,13 @@ FinishOp logitile::findFinish(ProgramOp program, ResultAttr result) {
   return hasIt ? finish : FinishOp();
 }
 
+PickAttr logitile::findPick(ProgramOp program, ResultAttr source) {
+  auto sweep = dyn_cast_or_null<SweepOp>(SymbolTable::lookupSymbolIn(program, source.getFinish().getAttr()));
+  SmallVector<PickAttr> picks = sweep ? sweep.listPicks() : SmallVector<PickAttr>();
+  bool hasIt = source.getNumber() >= 0 && source.getNumber() < static_cast<int64_t>(picks.size());
+  return hasIt ? picks[source.getNumber()] : PickAttr();
+}
+
 Type logitile::typeOf(FinishOp finish, ResultAttr result) { return cast<TypeAttr>(finish.getResultTypes()[result.getNumber()]).getValue(); }
 
 static std::string spell(ResultAttr result) { return ("@" + result.getFinish().getValue() + "[" + Twine(result.getNumber()) + "]").str(); }
@@ -282,12 +362,30 @@ LogicalResult KnownOp::verifySymbolUses(SymbolTableCollection &) {
   auto complain = [&] { return emitOpError() << "reads " << spell(getSource()); };
   if (!finish || !finish->isBeforeInBlock(part))
     return complain() << ", which no earlier finish gives";
-  if (finish.givesLists())
-    return complain() << ", which has one value for each place of a list";
+  if (finish.givesLists()) {
+    auto reader = (*this)->getParentOfType<FinishOp>();
+    bool isAtPlaces = finish.isOfPlaces() && reader && reader.isOfPlaces() && reader.getPlaces() == finish.getPlaces();
+    bool isOfAdjoint = finish.isOfPlaces() && !(*this)->use_empty() &&
+                       llvm::all_of((*this)->getUsers(), [](Operation *user) { return isa<AdjointOp>(user); });
+    if (!isAtPlaces && !isOfAdjoint)
+      return complain() << ", which has one value for each place of a list";
+  }
   if (Type type = typeOf(finish, getSource()); type != getType())
     return complain() << " as " << getType() << ", but its finish gives " << type;
   Phase phase = phaseOf(*part);
   if (phase <= Phase::Forward && phase < finish.getPhase())
     return complain() << " in phase " << stringifyPhase(phase) << ", but its finish is " << stringifyPhase(finish.getPhase());
+  return success();
+}
+
+/// The sweep stands before the part that reads.
+LogicalResult PickedOp::verifySymbolUses(SymbolTableCollection &) {
+  auto program = (*this)->getParentOfType<ProgramOp>();
+  if (!program)
+    return emitOpError() << "reads " << spell(getSource()) << "; only programs have picks of sweeps";
+  Operation *part = program.getBody().front().findAncestorOpInBlock(**this);
+  auto sweep = dyn_cast_or_null<SweepOp>(SymbolTable::lookupSymbolIn(program, getSource().getFinish().getAttr()));
+  if (!findPick(program, getSource()) || !sweep->isBeforeInBlock(part))
+    return emitOpError() << "reads " << spell(getSource()) << ", which no earlier sweep picks";
   return success();
 }

@@ -10,6 +10,7 @@ def Logitile_PlanStage : OpDocGroup {
 }
 def Logitile_OutputArrayAttr : TypedArrayAttrBase<Logitile_OutputAttr, "array of outputs">;
 def Logitile_ResultArrayAttr : TypedArrayAttrBase<Logitile_ResultAttr, "array of results">;
+def Logitile_PickArrayAttr : TypedArrayAttrBase<Logitile_PickAttr, "array of picks">;
 
 let opDocGroup = Logitile_PlanStage in {
 
@@ -70,6 +71,9 @@ def Logitile_SweepOp : Logitile_Op<"sweep", [Symbol, HasParent<"ProgramOp">]> {
     Beside its state a sweep may have `lists`: the largest values of an entry and their indices, as many as a list has places. `rank` gives
     one value for each list. Lists lie in memory; a finish of the list puts them in order.
 
+    It may also have `picks`: the logits of a projection at each index of a list that is a token input. They lie in memory, and finishes
+    read them with `logitile.picked`. What is picked at an index outside the vocabulary is NaN.
+
     ```mlir
     logitile.sweep @statistics forward state ["max" : f32, "sum" : f32] init {
       %lowest = arith.constant 0xFF7FFFFF : f32
@@ -100,16 +104,19 @@ def Logitile_SweepOp : Logitile_Op<"sweep", [Symbol, HasParent<"ProgramOp">]> {
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, Logitile_PhaseAttr:$phase, OptionalAttr<StrAttr>:$along,
-                       StrArrayAttr:$state_names, TypeArrayAttr:$state_types, OptionalAttr<DenseI64ArrayAttr>:$lists);
+                       StrArrayAttr:$state_names, TypeArrayAttr:$state_types, OptionalAttr<DenseI64ArrayAttr>:$lists,
+                       OptionalAttr<Logitile_PickArrayAttr>:$picks);
   let regions = (region SizedRegion<1>:$init, SizedRegion<1>:$candidate, SizedRegion<1>:$update, SizedRegion<1>:$merge,
                         MaxSizedRegion<1>:$rank);
   let assemblyFormat = [{
     $sym_name `` $phase (`along` $along^)? `state` custom<NamedTypes>($state_names, $state_types) (`lists` $lists^)?
-    attr-dict-with-keyword custom<StateRegions>($init, $candidate, $update, $merge) (`rank` $rank^)?
+    (`picks` $picks^)? attr-dict-with-keyword custom<StateRegions>($init, $candidate, $update, $merge) (`rank` $rank^)?
   }];
   let extraClassDeclaration = [{
     /// How many places each of its lists has.
     llvm::ArrayRef<int64_t> getPlaces() { return getLists().value_or(llvm::ArrayRef<int64_t>()); }
+    /// What it picks; empty where that is nothing.
+    llvm::SmallVector<PickAttr> listPicks();
   }];
   let hasRegionVerifier = 1;
 }
@@ -129,6 +136,10 @@ def Logitile_FinishOp : Logitile_Op<"finish", [Symbol, HasParent<"ProgramOp">]> 
     entries, as many as each has `places`. Each list is two names, of token inputs with a number for each place, in order: values, and
     indices, where -1 says that there is no entry.
 
+    A finish of `places` alone runs once for each place of the lists that it reads: inputs with so many places, what sweeps picked at
+    their indices, and lists that earlier finishes of so many places gave. Its results are lists. If it is `summed`, each result is the sum
+    over all places instead: one value per token.
+
     ```mlir
     logitile.finish @after_statistics forward of @statistics results ["lse" : f32] {
     ^bb0(%max: f32, %sum: f32):
@@ -140,18 +151,21 @@ def Logitile_FinishOp : Logitile_Op<"finish", [Symbol, HasParent<"ProgramOp">]> 
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, Logitile_PhaseAttr:$phase, OptionalAttr<FlatSymbolRefAttr>:$sweep,
                        StrArrayAttr:$result_names, TypeArrayAttr:$result_types, OptionalAttr<Logitile_Int>:$list,
-                       OptionalAttr<StrArrayAttr>:$given, OptionalAttr<Logitile_Int>:$places, OptionalAttr<Logitile_Int>:$place);
+                       OptionalAttr<StrArrayAttr>:$given, OptionalAttr<Logitile_Int>:$places, UnitAttr:$summed,
+                       OptionalAttr<Logitile_Int>:$place);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    $sym_name `` $phase (`of` $sweep^)? (`list` $list^)? (`lists` $given^)? (`places` $places^)? (`place` $place^)?
+    $sym_name `` $phase (`of` $sweep^)? (`list` $list^)? (`lists` $given^)? (`places` $places^)? (`summed` $summed^)? (`place` $place^)?
     `results` custom<NamedTypes>($result_names, $result_types)
     attr-dict-with-keyword $body
   }];
   let extraClassDeclaration = [{
     /// Whether its region takes value and index of a place of a list.
     bool isOfList() { return getList() || getGiven(); }
+    /// Whether its region runs once for each place of the lists that it reads.
+    bool isOfPlaces() { return getPlaces() && !getGiven(); }
     /// Whether its results have one value for each place of a list.
-    bool givesLists() { return isOfList() && !getPlace(); }
+    bool givesLists() { return isOfPlaces() ? !getSummed() : isOfList() && !getPlace(); }
     /// How many places its list has; 0 where it is of none.
     int64_t countPlaces();
     int64_t countGiven() { return getGiven() ? getGiven()->size() / 2 : 0; }
@@ -162,7 +176,8 @@ def Logitile_FinishOp : Logitile_Op<"finish", [Symbol, HasParent<"ProgramOp">]> 
 def Logitile_KnownOp : Logitile_Op<"known", [Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "a result of an earlier finish, for the token at hand";
   let description = [{
-    A finish leaves its results in memory, one value per token. A symbol names the finish, as it does in launches and
+    A finish leaves its results in memory, one value per token, or lists. A list is read by finishes of so many places, and as the columns
+    or coefficients of a gradient. A symbol names the finish, as it does in launches and
     buffers; operations that define a symbol have no SSA results in MLIR.
 
     ```mlir
@@ -171,6 +186,20 @@ def Logitile_KnownOp : Logitile_Op<"known", [Pure, DeclareOpInterfaceMethods<Sym
   }];
   let arguments = (ins Logitile_ResultAttr:$source);
   let results = (outs Logitile_Scalar:$result);
+  let assemblyFormat = "$source attr-dict `:` type($result)";
+}
+
+def Logitile_PickedOp : Logitile_Op<"picked", [Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "what an earlier sweep picked, at the place at hand";
+  let description = [{
+    A symbol names the sweep, and a number which of its picks.
+
+    ```mlir
+    %of_candidates = logitile.picked <@statistics[0]> : f32
+    ```
+  }];
+  let arguments = (ins Logitile_ResultAttr:$source);
+  let results = (outs F32:$result);
   let assemblyFormat = "$source attr-dict `:` type($result)";
 }
 

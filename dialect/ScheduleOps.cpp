@@ -87,7 +87,7 @@ BufferOp ScheduleOp::lookupBuffer(StringAttr name) { return dyn_cast_or_null<Buf
 // ---- buffers --------------------------------------------------------------------------------------------------
 
 /// Whether the owner is a sweep or a finish.
-static bool isOfPart(BufferRole role) { return role >= BufferRole::RowState && role <= BufferRole::RowList; }
+static bool isOfPart(BufferRole role) { return role >= BufferRole::RowState && role <= BufferRole::RowPick; }
 
 std::string logitile::describeBuffer(BufferRole role, StringRef owner, std::optional<int64_t> entry) {
   std::string text = stringifyBufferRole(role).str();
@@ -164,16 +164,19 @@ LogicalResult BufferOp::verifySymbolUses(SymbolTableCollection &symbols) {
   }
   if (!isOfPart(getRole()))
     return success();
-  bool isList = getRole() == BufferRole::RowList, isState = getRole() == BufferRole::RowState || isList;
+  bool isList = getRole() == BufferRole::RowList, isPick = getRole() == BufferRole::RowPick;
+  bool isState = getRole() == BufferRole::RowState || isList || isPick;
   Operation *part = symbols.lookupSymbolIn((*this)->getParentOfType<ProgramOp>(), cast<FlatSymbolRefAttr>(getOwnerAttr()));
   auto sweep = isState ? dyn_cast_or_null<SweepOp>(part) : SweepOp();
   auto finish = isState ? FinishOp() : dyn_cast_or_null<FinishOp>(part);
   if (!sweep && !finish)
     return emitOpError() << "is of " << getOwnerAttr() << ", which is no " << (isState ? "sweep" : "finish") << " of its program";
-  int64_t count = isList ? sweep.getPlaces().size() : sweep ? sweep.getStateTypes().size() : finish.getResultTypes().size();
+  int64_t count = isList   ? sweep.getPlaces().size()
+                  : isPick ? sweep.listPicks().size()
+                  : sweep  ? sweep.getStateTypes().size() : finish.getResultTypes().size();
   if (*getEntry() < 0 || *getEntry() >= count)
     return emitOpError() << "is of number " << *getEntry() << ", but " << getOwnerAttr() << " has " << count
-                         << (isList ? " lists" : isState ? " entries of state" : " results");
+                         << (isList ? " lists" : isPick ? " picks" : isState ? " entries of state" : " results");
   return success();
 }
 

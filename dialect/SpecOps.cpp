@@ -20,6 +20,11 @@ LogicalResult InputOp::verify() {
   if (getName() == kCallToken && !isCallToken)
     return emitOpError() << "reads '" << kCallToken << "', the index of the token, as " << describe(kind, getName(), getIndex()) << " of type "
                          << type << "; it is a token input of type i32 without an index";
+  if (getPlaces() && (kind != InputKind::Token || getIndex()))
+    return emitOpError() << "reads " << describe(kind, getName(), getIndex())
+                         << " with 'places'; only token inputs without an index are read as lists";
+  if (getPlaces() && (*getPlaces() < 1 || *getPlaces() > kMostReadPlaces))
+    return emitOpError() << "'places' is " << *getPlaces() << "; a list that is read has 1 to " << kMostReadPlaces;
   if (kind == InputKind::Dense && type.isInteger(32))
     return emitOpError() << "type i32 of dense '" << getName() << "' must be f32 or i1";
   return success();
@@ -106,13 +111,39 @@ static LogicalResult verifyPlaceOf(GatherOp pick) {
   return success();
 }
 
+/// Lists meet lists of the same length, and what is one per token.
+static LogicalResult verifyLists(Operation *op, const Varying &varying) {
+  if (auto sum = dyn_cast<SumListOp>(op); sum && varying.placesOf(sum.getList()) == 0)
+    return sum.emitOpError() << "adds up a value that is no list which is read";
+  auto pick = dyn_cast<GatherOp>(op);
+  if (pick && varying.placesOf(pick.getValue()) > 0)
+    return pick.emitOpError() << "picks from a list that is read; only entries of the vocabulary are picked at a list of indices";
+  auto index = pick ? pick.getIndex().getDefiningOp<InputOp>() : InputOp();
+  if (pick && varying.placesOf(pick.getIndex()) > 0 && !index)
+    return pick.emitOpError() << "has a list of indices that is computed; expected a token input with 'places'";
+  if (isa<YieldOp, AdjointOp>(op) || pick)
+    return success();
+  int64_t places = 0;
+  for (Value operand : op->getOperands()) {
+    int64_t own = varying.placesOf(operand);
+    if (own > 0 && places > 0 && own != places)
+      return op->emitOpError() << "takes lists of " << places << " and of " << own << " places; expected one length";
+    places = std::max(places, own);
+  }
+  if (places > 0 && llvm::any_of(op->getOperands(), [&](Value operand) { return varying.isVarying(operand); }))
+    return op->emitOpError() << "takes a list and a value that varies along the vocabulary; the entries at a list of indices are a list";
+  return success();
+}
+
 /// Reductions and picks take varying values; what has one value per token gets one.
 static LogicalResult verifyAxis(Operation *op, const Varying &varying) {
   auto pick = dyn_cast<GatherOp>(op);
-  if (pick && varying.isList(pick.getValue()))
+  if (pick && varying.isTopList(pick.getValue()))
     return verifyPlaceOf(pick);
-  if (!isa<YieldOp>(op) && llvm::any_of(op->getOperands(), [&](Value operand) { return varying.isList(operand); }))
-    return op->emitOpError() << "reads a list; a loss can only yield it, or pick from it";
+  if (!isa<YieldOp>(op) && llvm::any_of(op->getOperands(), [&](Value operand) { return varying.isTopList(operand); }))
+    return op->emitOpError() << "reads a list of largest entries; a loss can only yield it, or pick from it";
+  if (failed(verifyLists(op, varying)))
+    return failure();
   if (auto reduce = dyn_cast<ReduceOp>(op); reduce && varying.isUniform(reduce.getValue()))
     return reduce.emitOpError() << "'" << stringifyCombiner(reduce.getCombiner())
                                 << "' of a uniform value: it is the same for every vocabulary entry";
@@ -125,9 +156,18 @@ static LogicalResult verifyAxis(Operation *op, const Varying &varying) {
   auto adjoint = dyn_cast<AdjointOp>(op);
   if (!adjoint)
     return success();
-  for (Value value : llvm::concat<Value>(adjoint.getColumns(), adjoint.getCoefficients()))
-    if (varying.isVarying(value))
-      return adjoint.emitOpError() << "columns and coefficients of 'sparse' must be one per token";
+  for (auto [column, coefficient] : llvm::zip_equal(adjoint.getColumns(), adjoint.getCoefficients())) {
+    if (varying.isVarying(column) || varying.isVarying(coefficient))
+      return adjoint.emitOpError() << "columns and coefficients of 'sparse' must be one per token, or lists";
+    int64_t columns = varying.placesOf(column), coefficients = varying.placesOf(coefficient);
+    if (coefficients > 0 && coefficients != columns)
+      return adjoint.emitOpError() << "has a coefficient of " << coefficients << " places with a column of " << columns
+                                   << "; expected as many, or one coefficient per token";
+  }
+  int64_t places = adjoint.getDense() ? varying.placesOf(adjoint.getDense()) : 0, own = adjoint.getPlaces().value_or(0);
+  if (places > 0 && places != own)
+    return adjoint.emitOpError() << "has a dense gradient of " << places << " places for "
+                                 << describe(adjoint.getKind(), adjoint.getName(), adjoint.getIndex()) << ", which has " << own;
   bool perToken = adjoint.getKind() == InputKind::Token || adjoint.getKind() == InputKind::Scalar;
   if (perToken && adjoint.getDense() && varying.isVarying(adjoint.getDense()))
     return adjoint.emitOpError() << "the gradient of " << describe(adjoint.getKind(), adjoint.getName(), adjoint.getIndex())
@@ -151,7 +191,7 @@ static LogicalResult verifyPlace(LossOp loss, Operation *op) {
       return adjoint.emitOpError() << "is of '" << adjoint.getName() << "', but the loss wants no gradient with respect to it";
     return success();
   }
-  if (isa<ColumnOp, ReduceOp, GatherOp, StopGradientOp, GradientOp, YieldOp>(op) || isScalarMaths(op))
+  if (isa<ColumnOp, ReduceOp, GatherOp, SumListOp, StopGradientOp, GradientOp, YieldOp>(op) || isScalarMaths(op))
     return success();
   return op->emitOpError() << "has no place in a loss: expected ops of 'logitile', or arith and math ops on f32, i32 and i1";
 }
@@ -191,6 +231,8 @@ LogicalResult AdjointOp::verify() {
   InputKind kind = getKind();
   if (failed(verifyIndex(*this, kind, getName(), getIndex())))
     return failure();
+  if (getPlaces() && (kind != InputKind::Token || getIndex()))
+    return emitOpError() << "gives " << describe(kind, getName(), getIndex()) << " a gradient with 'places'; only token inputs are read as lists";
   if (getColumns().size() != getCoefficients().size())
     return emitOpError() << "has " << getColumns().size() << " columns but " << getCoefficients().size() << " coefficients";
   if (kind == InputKind::Cotangent)

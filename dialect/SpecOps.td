@@ -50,16 +50,18 @@ def Logitile_InputOp : Logitile_Op<"input", [Pure]> {
     The kinds are those of the language: `logits` of a projection, one value per `token`, per `vocab` entry, per
     both (`dense`), or one for the call (`scalar`). Gradients also have `cotangent`, the gradient of an output. The
     scalar `slice.offset`, i32, is the first column of a slice of the vocabulary. The token input `call.token`, i32, is the
-    index of the token among all tokens of the call; no caller gives it. A token input with several entries per token has an index.
+    index of the token among all tokens of the call; no caller gives it. A token input with several entries per token has an index. With
+    `places`, it is read as a whole: the result is a **list**, one value for each of so many entries.
 
     ```mlir
     %z = logitile.input logits "student" : f32
     %second = logitile.input token "targets"[1] : i32
+    %candidates = logitile.input token "candidates" places 64 : i32
     ```
   }];
-  let arguments = (ins Logitile_InputKindAttr:$kind, StrAttr:$name, OptionalAttr<Logitile_Int>:$index);
+  let arguments = (ins Logitile_InputKindAttr:$kind, StrAttr:$name, OptionalAttr<Logitile_Int>:$index, OptionalAttr<Logitile_Int>:$places);
   let results = (outs Logitile_Scalar:$result);
-  let assemblyFormat = "`` $kind $name (`[` $index^ `]`)? attr-dict `:` type($result)";
+  let assemblyFormat = "`` $kind $name (`[` $index^ `]`)? (`places` $places^)? attr-dict `:` type($result)";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     /// Kinds that differ along the vocabulary.
@@ -110,16 +112,34 @@ def Logitile_ReduceOp : Logitile_Op<"reduce", [Pure]> {
 def Logitile_GatherOp : Logitile_Op<"gather", [Pure, AllTypesMatch<["value", "result"]>]> {
   let summary = "the entry of a varying value at a uniform index";
   let description = [{
-    Of a list, the index is a constant: a place, counted from 0. The entry is uniform too.
+    Of a list of largest entries, the index is a constant: a place, counted from 0. The entry is uniform too. Where the index is a list
+    that is read, the result is a list: the entry at each of the indices.
 
     ```mlir
     %picked = logitile.gather %z[%target] : f32
     %fifth = logitile.gather %best_five[%c4] : i32
+    %of_candidates = logitile.gather %z[%candidates] : f32
     ```
   }];
   let arguments = (ins Logitile_Scalar:$value, I32:$index);
   let results = (outs Logitile_Scalar:$result);
   let assemblyFormat = "$value `[` $index `]` attr-dict `:` type($result)";
+}
+
+def Logitile_SumListOp : Logitile_Op<"sum_list", [Pure, SameOperandsAndResultType]> {
+  let summary = "the sum of a list over its places";
+  let description = [{
+    The list is read as a token input, or computed elementwise from such lists and from what is one per token. The sum is uniform.
+
+    ```mlir
+    %candidates = logitile.input token "candidates" places 64 : i32
+    %of_candidates = logitile.gather %z[%candidates] : f32
+    %sum = logitile.sum_list %of_candidates : f32
+    ```
+  }];
+  let arguments = (ins F32:$list);
+  let results = (outs F32:$result);
+  let assemblyFormat = "$list attr-dict `:` type($list)";
 }
 
 def Logitile_MultiplyNoNanOp : Logitile_Op<"multiply_no_nan", [Pure, SameOperandsAndResultType]> {
@@ -219,17 +239,20 @@ def Logitile_AdjointOp : Logitile_Op<"adjoint", [AttrSizedOperandSegments, HasPa
   let description = [{
     `dense` is the gradient of every entry; each of `sparse` adds its coefficient to the entry of its column. They stay
     apart so that the large, exact part of a target never goes through a rounded operand. An input without either
-    has no gradient (it is zero).
+    has no gradient (it is zero). A column may be a list, and its coefficient too: then each place is such an addend.
 
     ```mlir
     logitile.adjoint logits "z" dense %p sparse [%target -> %minus_one]
     logitile.adjoint scalar "temperature" dense %d
     ```
+
+    With `places`, the gradient is that of an input that is read as a list: a list as well.
   }];
   let arguments = (ins Logitile_InputKindAttr:$kind, StrAttr:$name, OptionalAttr<Logitile_Int>:$index,
-                       Optional<F32>:$dense, Variadic<I32>:$columns, Variadic<F32>:$coefficients);
+                       OptionalAttr<Logitile_Int>:$places, Optional<F32>:$dense, Variadic<I32>:$columns, Variadic<F32>:$coefficients);
   let assemblyFormat = [{
-    `` $kind $name (`[` $index^ `]`)? (`dense` $dense^)? (`sparse` ` ` `[` custom<Sparse>($columns, $coefficients)^ `]`)? attr-dict
+    `` $kind $name (`[` $index^ `]`)? (`places` $places^)? (`dense` $dense^)?
+    (`sparse` ` ` `[` custom<Sparse>($columns, $coefficients)^ `]`)? attr-dict
   }];
   let hasVerifier = 1;
 }

@@ -190,8 +190,8 @@ LogicalResult SumRowsOp::canonicalize(SumRowsOp op, PatternRewriter &rewriter) {
 
 // ---- sparse terms -------------------------------------------------------------------------------------------
 
-/// One bundle of terms, or views in which columns and coefficients alternate.
-static LogicalResult verifyTerms(Operation *op, ValueRange terms) {
+/// One bundle of terms, or views in which columns and coefficients alternate; lists of them where the op takes these.
+static LogicalResult verifyTerms(Operation *op, ValueRange terms, bool takesLists = false) {
   if (llvm::any_of(terms, isBundle)) {
     auto bundle = terms.size() == 1 ? cast<BundleType>(terms.front().getType()) : BundleType();
     if (bundle && (bundle.getKind() == BundleKind::SparseViews || bundle.getKind() == BundleKind::ExtractedViews))
@@ -202,8 +202,9 @@ static LogicalResult verifyTerms(Operation *op, ValueRange terms) {
     return op->emitOpError() << "has " << terms.size() << " views of terms; columns and coefficients come in pairs";
   for (auto [i, term] : llvm::enumerate(terms)) {
     auto view = cast<ViewType>(term.getType());
-    bool isColumn = i % 2 == 0;
-    if (view.getDims().size() != 1 || !(isColumn ? view.getElement().isInteger(32) : view.getElement().isF32()))
+    bool isColumn = i % 2 == 0, isList = takesLists && view.getDims().size() == 2 &&
+                                         view.getDims()[1] == cast<ViewType>(terms[i ^ 1].getType()).getDims().back();
+    if ((view.getDims().size() != 1 && !isList) || !(isColumn ? view.getElement().isInteger(32) : view.getElement().isF32()))
       return op->emitOpError() << "term view " << i << " is " << view << "; expected one " << (isColumn ? "i32 column" : "f32 coefficient")
                                << " per token";
   }
@@ -215,7 +216,8 @@ LogicalResult ContractSparseOp::verify() {
 }
 
 LogicalResult SparseTermsOp::verify() {
-  if (failed(verifyTerms(*this, getTerms())) || failed(verifyKind(*this, "tile", getTile(), BundleKind::Grads)))
+  if (failed(verifyTerms(*this, getTerms(), /*takesLists=*/getAction() == TermAction::Sum)) ||
+      failed(verifyKind(*this, "tile", getTile(), BundleKind::Grads)))
     return failure();
   if (isBundle(getTile()) && !llvm::all_of(getTerms(), isBundle))
     return emitOpError() << "'tile' is " << getTile().getType() << " but its terms are (" << getTerms().getTypes()

@@ -381,6 +381,58 @@ def Logitile_FinishListOp : Logitile_Op<"finish_list", [AttrSizedOperandSegments
   let hasRegionVerifier = 1;
 }
 
+def Logitile_PickEntriesOp : Logitile_Op<"pick_entries", [AttrSizedOperandSegments]> {
+  let summary = "takes the logits of one tile at the indices of lists";
+  let description = [{
+    `picks` alternate between indices and memory for what is picked, each with a row for each token and a column for each place. Where an
+    index lies in the tile, its logit goes to the same place. With the first tile, NaN goes to each place whose index is not `below` the size
+    of the vocabulary. Each pick has a tile in `logits`.
+
+    ```mlir
+    logitile.pick_entries %z to [%candidates, %picked] at [%row, %column] tokens 512 below 32000
+        : !logitile.tile<512x112xf32> to [!logitile.view<?x64xi32, column_major>, !logitile.view<?x64xf32, column_major>]
+    ```
+  }];
+  let arguments = (ins Variadic<Logitile_AnyTile>:$logits, Variadic<Logitile_AnyView>:$picks, Index:$row, Index:$column,
+                       Logitile_Extent:$tokens, Logitile_Extent:$vocab);
+  let assemblyFormat = [{
+    $logits `to` ` ` `[` $picks `]` `at` ` ` `[` $row `,` $column `]` `tokens` custom<Dim>($tokens) `below` custom<Dim>($vocab)
+    attr-dict `:` type($logits) `to` ` ` `[` type($picks) `]`
+  }];
+  let hasVerifier = 1;
+}
+
+def Logitile_FinishPlacesOp : Logitile_Op<"finish_places", [AttrSizedOperandSegments]> {
+  let summary = "makes the results of a finish at each place of lists";
+  let description = [{
+    The region takes a value of each list and the inputs, and gives the results. They go to the same place of `results`, or where the finish
+    is `summed`, their sums over all places to one value per token. A sum carries what its additions lose.
+
+    `reads` says how many views each list has: 1, a list in memory; 2, a list of indices and a Vocab input, whose entries there are read;
+    3, a list of indices, a Dense input and the map of its rows.
+
+    In a template it stands for the finish of the launch; in a kernel it holds the region of the finish.
+
+    ```mlir
+    logitile.finish_places %picked, %teacher with(%in : !logitile.tile<512x1xf32>) at %row tokens 512 places 64 reads [1, 1] summed to %sum
+        : !logitile.view<?x64xf32, column_major>, !logitile.view<?x64xf32, column_major> to !logitile.view<?xf32> {
+    ^bb0(%z: f32, %t: f32, %lse: f32):
+      %log_p = arith.subf %z, %lse : f32
+      %term = arith.mulf %t, %log_p : f32
+      logitile.yield %term : f32
+    }
+    ```
+  }];
+  let arguments = (ins Variadic<Logitile_AnyView>:$lists, Variadic<Logitile_AnyTile>:$inputs, Variadic<Logitile_AnyView>:$results, Index:$row,
+                       Logitile_Extent:$tokens, OptionalAttr<Logitile_Int>:$places, OptionalAttr<DenseI64ArrayAttr>:$reads, UnitAttr:$summed);
+  let regions = (region MaxSizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $lists (`with` `(` $inputs^ `:` type($inputs) `)`)? `at` $row `tokens` custom<Dim>($tokens)
+    (`places` $places^)? (`reads` $reads^)? (`summed` $summed^)? `to` $results attr-dict `:` type($lists) `to` type($results) ($body^)?
+  }];
+  let hasRegionVerifier = 1;
+}
+
 def Logitile_MapOp : Logitile_Op<"map", [Pure, AttrSizedOperandSegments]> {
   let summary = "an elementwise scalar region over tiles";
   let description = [{
@@ -408,7 +460,7 @@ def Logitile_SparseTermsOp : Logitile_Op<"sparse_terms", [MemoryEffects<[MemRead
   let description = [{
     `add` adds each coefficient to the tile's entry at its column. `extract` adds the entry to the coefficient in memory
     and clears it, so that a contraction in 16 bits never sees it. `sum` is for a tile of one row, the sum over all
-    tokens. `terms` alternate between columns and coefficients.
+    tokens. `terms` alternate between columns and coefficients. For a sum they may be lists, with a column for each place.
 
     ```mlir
     %exact = logitile.sparse_terms add %g, [%target, %coefficient] at [%row, %column] below %count
@@ -420,6 +472,29 @@ def Logitile_SparseTermsOp : Logitile_Op<"sparse_terms", [MemoryEffects<[MemRead
   let results = (outs Logitile_AnyTile:$result);
   let assemblyFormat = [{
     `` $action $tile `,` `[` $terms `]` `at` ` ` `[` $row `,` $column `]` `below` $count attr-dict `:` type($tile) `,` `[` type($terms) `]`
+  }];
+  let hasVerifier = 1;
+}
+
+def Logitile_ScatterTermsOp : Logitile_Op<"scatter_terms", [AttrSizedOperandSegments]> {
+  let summary = "adds sparse terms that are lists to a tile of a gradient in memory";
+  let description = [{
+    `terms` alternate between columns and coefficients, each with a row for each token and a column for each place. Each place adds its
+    coefficient to the entry at its column, if that lies in the tile of `columns` columns at `at`; places ascend, and one column may be named by
+    several. The tile was stored before.
+
+    In a template `terms` are those of all gradients; in a kernel an op is for one gradient.
+
+    ```mlir
+    logitile.scatter_terms [%candidates, %coefficients] to %grad at [%row, %column] tokens 512 columns 112
+        : [!logitile.view<?x64xi32, column_major>, !logitile.view<?x64xf32, column_major>] to !logitile.view<?x32000xbf16>
+    ```
+  }];
+  let arguments = (ins Variadic<Logitile_AnyView>:$terms, Variadic<Logitile_AnyView>:$gradients, Index:$row, Index:$column, Logitile_Extent:$tokens,
+                       Logitile_Extent:$columns);
+  let assemblyFormat = [{
+    ` ` `[` $terms `]` `to` $gradients `at` ` ` `[` $row `,` $column `]` `tokens` custom<Dim>($tokens) `columns` custom<Dim>($columns) attr-dict
+    `:` ` ` `[` type($terms) `]` `to` type($gradients)
   }];
   let hasVerifier = 1;
 }

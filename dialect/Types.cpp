@@ -39,9 +39,12 @@ constexpr BundleSpelling kBundles[] = {
     {BundleKind::InputViews, "input_views", 0, false},
     {BundleKind::StateViews, "state_views", 0, false},
     {BundleKind::ListViews, "list_views", 0, false},
+    {BundleKind::PickViews, "pick_views", 0, false},
+    {BundleKind::PlaceViews, "place_views", 0, false},
     {BundleKind::ResultViews, "result_views", 0, false},
     {BundleKind::SparseViews, "sparse_views", 0, false},
     {BundleKind::ExtractedViews, "extracted_views", 0, false},
+    {BundleKind::ListedViews, "listed_views", 0, false},
     {BundleKind::RowMaps, "row_maps", 0, false},
 };
 } // namespace

@@ -8,9 +8,16 @@ Varying::Varying(Region &region) {
 }
 
 void Varying::visit(Operation &op) {
-  if (isa<ReduceOp, GatherOp>(op))
-    return;
   auto input = dyn_cast<InputOp>(op);
+  if (op.getNumResults() == 1 && !isa<ReduceOp, SumListOp>(op)) {
+    int64_t most = input ? input.getPlaces().value_or(0) : 0;
+    for (Value operand : op.getOperands())
+      most = std::max(most, placesOf(operand));
+    if (most > 0)
+      places[op.getResult(0)] = most;
+  }
+  if (isa<ReduceOp, GatherOp, SumListOp>(op))
+    return;
   bool differs = isa<ColumnOp>(op) || (input && input.isVaryingInput()) ||
                  llvm::any_of(op.getOperands(), [&](Value operand) { return isVarying(operand); });
   if (differs)

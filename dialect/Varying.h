@@ -1,25 +1,29 @@
-// Varying.h - which values of a scalar region differ along the vocabulary, and which are one per token.
+// Varying.h - which values of a scalar region differ along the vocabulary, which are lists, and which are one per token.
 #pragma once
 #include "dialect/Logitile.h"
 #include "llvm/ADT/DenseMap.h"
 
 namespace logitile {
 /// Varying: logits, Vocab and Dense inputs, the column, and elementwise maths on any of these. Everything else is
-/// uniform: reductions, picks, constants, the other inputs. Arguments of the region's block are uniform.
+/// uniform: reductions, picks, constants, the other inputs. Arguments of the region's block are uniform. Lists do not differ along the
+/// vocabulary either: they have a value for each place.
 class Varying {
 public:
   /// Analyses all ops of 'region', nested gradients included.
   explicit Varying(mlir::Region &region);
   bool isVarying(mlir::Value value) const { return varying.contains(value); }
   bool isUniform(mlir::Value value) const { return !isVarying(value); }
-  /// Whether it has one value for each place of a list.
-  static bool isList(mlir::Value value) {
+  /// Whether it is a list of largest entries.
+  static bool isTopList(mlir::Value value) {
     auto reduce = value.getDefiningOp<ReduceOp>();
     return reduce && reduce.getPlaces();
   }
+  /// How many places a value has that is a list which is read, or computed of such lists; 0 for all else.
+  int64_t placesOf(mlir::Value value) const { return places.lookup(value); }
 
 private:
   void visit(mlir::Operation &op);
   llvm::DenseSet<mlir::Value> varying;
+  llvm::DenseMap<mlir::Value, int64_t> places;
 };
 } // namespace logitile

@@ -1,10 +1,10 @@
 // Turns logits, made here or stored before, into their gradients. Logits stored in 16 bits are relative to %centre, which CENTRE
 // columns share. Gradients take the place of stored logits. Sums that only per-token gradients read are made on the way: they are the row state of a fused sweep.
-// Sparse terms are added, or taken out where the gradient is rounded.
+// Sparse terms are added, or taken out where the gradient is rounded. Those that are lists are added in memory.
 logitile.template @gradient<TM, TN, TK, SPLIT, CENTRE, V, acc> for gradient(
     %tokenCount: index from tokens, %vocabSplitFirst: index from vocab_split_first, %vocabSplitEnd: index from vocab_split_end,
     %map: !logitile.view<? x i32> from token_map, %hiddens: !logitile.hiddens, %weights: !logitile.weights, %loaded: !logitile.stored_views,
-    %inputViews: !logitile.input_views, %added: !logitile.sparse_views, %extracted: !logitile.extracted_views, %grads: !logitile.grad_views, %vocabGrads: !logitile.vocab_grad_views,
+    %inputViews: !logitile.input_views, %added: !logitile.sparse_views, %extracted: !logitile.extracted_views, %listed: !logitile.listed_views, %grads: !logitile.grad_views, %vocabGrads: !logitile.vocab_grad_views,
     %denseGrads: !logitile.dense_grad_views, %partial: !logitile.state_views, %centres: !logitile.centre_views) {
   %tm = logitile.param TM
   %tn = logitile.param TN
@@ -34,6 +34,8 @@ logitile.template @gradient<TM, TN, TK, SPLIT, CENTRE, V, acc> for gradient(
       %rest = logitile.sparse_terms extract %exact, [%extracted] at [%row, %column] below %tokenCount
           : !logitile.grads<TM x TN x acc>, [!logitile.extracted_views]
       logitile.store %rest to %grads at [%row, %column] : !logitile.grads<TM x TN x acc> to !logitile.grad_views
+      logitile.scatter_terms [%listed] to %grads at [%row, %column] tokens TM columns TN
+          : [!logitile.listed_views] to !logitile.grad_views
       logitile.store %ofDense to %denseGrads at [%row, %column] through %map
           : !logitile.dense_grads<TM x TN x acc> to !logitile.dense_grad_views, !logitile.view<? x i32>
       %sums = logitile.sum_tokens %ofVocab at %row below %tokenCount

@@ -1,11 +1,11 @@
 // One pass over the vocabulary, which is cut into vocabulary splits so that tasks exist on both axes; the row state of each vocabulary split is left
-// in memory for @finish. Lists lie in memory all the time. The launch makes logits, or reads stored ones. It stores those that it makes where the schedule says
+// in memory for @finish. Lists and picks lie in memory all the time. The launch makes logits, or reads stored ones. It stores those that it makes where the schedule says
 // so: in 32 bits as they are, in 16 bits the base of their exponential, relative to the maximum so far. Else the views are empty and the stores vanish.
 logitile.template @sweep<TM, TN, TK, SPLIT, V, acc> for sweep(
     %tokenCount: index from tokens, %vocabSplitFirst: index from vocab_split_first, %vocabSplitEnd: index from vocab_split_end,
     %hiddens: !logitile.hiddens, %weights: !logitile.weights, %loaded: !logitile.stored_views,
     %inputViews: !logitile.input_views, %stored: !logitile.logit_views, %bases: !logitile.base_views, %partial: !logitile.state_views,
-    %lists: !logitile.list_views, %centres: !logitile.centre_views) {
+    %lists: !logitile.list_views, %picks: !logitile.pick_views, %centres: !logitile.centre_views) {
   %tm = logitile.param TM
   %tn = logitile.param TN
   %vocabSplitColumns = logitile.param SPLIT
@@ -25,6 +25,8 @@ logitile.template @sweep<TM, TN, TK, SPLIT, V, acc> for sweep(
           : (!logitile.row_state<TM>, !logitile.logits<TM x TN x acc>, !logitile.inputs<TM x TN>) -> !logitile.row_state<TM>
       logitile.update_lists %lists with (%z, %in : !logitile.logits<TM x TN x acc>, !logitile.inputs<TM x TN>)
           at [%vocab_split, %row, %column] from %first tokens TM : !logitile.list_views
+      logitile.pick_entries %z to [%picks] at [%row, %column] tokens TM below V
+          : !logitile.logits<TM x TN x acc> to [!logitile.pick_views]
       %base, %centre = logitile.apply @base(%next, %z, %in) at %column below V
           : (!logitile.row_state<TM>, !logitile.logits<TM x TN x acc>, !logitile.inputs<TM x TN>)
          -> (!logitile.bases<TM x TN x acc>, !logitile.centres<TM>)

@@ -57,7 +57,8 @@ Value logitile::emitNode(OpBuilder &b, NodeRef node, ArrayRef<Value> x) {
   case NodeOp::Constant: return emitConstant(b, node);
   case NodeOp::Input: {
     IntegerAttr index = node->index < 0 ? IntegerAttr() : b.getI64IntegerAttr(node->index);
-    return InputOp::create(b, loc, type, node->kind, b.getStringAttr(node->name), index);
+    IntegerAttr places = node->places == 0 ? IntegerAttr() : b.getI64IntegerAttr(node->places);
+    return InputOp::create(b, loc, type, node->kind, b.getStringAttr(node->name), index, places);
   }
   case NodeOp::Column: return ColumnOp::create(b, loc, type);
   case NodeOp::Add: return isFloat ? Value(arith::AddFOp::create(b, loc, x[0], x[1])) : arith::AddIOp::create(b, loc, x[0], x[1]);
@@ -84,6 +85,7 @@ Value logitile::emitNode(OpBuilder &b, NodeRef node, ArrayRef<Value> x) {
   case NodeOp::IsFinite: return math::IsFiniteOp::create(b, loc, x[0]);
   case NodeOp::IsNan: return math::IsNaNOp::create(b, loc, x[0]);
   case NodeOp::Uniform: return UniformOp::create(b, loc, x[0], x[1], x[2], x[3]);
+  case NodeOp::SumList: return SumListOp::create(b, loc, x[0]);
   case NodeOp::Sum:
   case NodeOp::Mean:
   case NodeOp::LogSumExp:

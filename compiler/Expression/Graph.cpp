@@ -15,6 +15,7 @@ void Node::Profile(llvm::FoldingSetNodeID &id) const {
   id.AddInteger(static_cast<unsigned>(kind));
   id.AddString(name);
   id.AddInteger(index);
+  id.AddInteger(places);
   id.AddInteger(static_cast<unsigned>(predicate));
 }
 
@@ -125,6 +126,30 @@ static bool findScaledMean(const Node &node) {
   }
 }
 
+/// Sums, products and choices of these are as large as they are.
+static bool findEntry(const Node &node) {
+  if (node.varying)
+    return false;
+  switch (node.op) {
+  case NodeOp::Gather: {
+    NodeRef from = node.operand(0);
+    return from->is(NodeOp::Top) ? from->operand(0)->isUnbounded : from->isUnbounded;
+  }
+  case NodeOp::Mean: return node.operand(0)->isUnbounded;
+  case NodeOp::Add:
+  case NodeOp::Sub:
+  case NodeOp::Neg:
+  case NodeOp::Mul:
+  case NodeOp::MultiplyNoNan:
+  case NodeOp::Div:
+  case NodeOp::Maximum:
+  case NodeOp::Minimum:
+  case NodeOp::Select:
+  case NodeOp::StopGradient: return llvm::any_of(node.operands, [](NodeRef x) { return x->isEntry; });
+  default: return false;
+  }
+}
+
 /// Numbers that a caller gives may be infinite, and so may quotients, exponentials and logarithms of finite ones.
 static bool findStaysFinite(const Node &node) {
   if (node.type != NodeType::Float)
@@ -157,6 +182,7 @@ static void findFacts(Node &node) {
   node.isNonNegative = findNonNegative(node);
   node.isPositive = findPositive(node);
   node.isScaledMean = findScaledMean(node);
+  node.isEntry = findEntry(node);
   bool isSum = node.is(NodeOp::Add) || node.is(NodeOp::Sub);
   node.isCentred = isSum && llvm::any_of(node.operands, [](NodeRef x) { return x->isScaledMean || x->isCentred; });
   if (!node.varying)
@@ -187,6 +213,9 @@ NodeRef Graph::make(NodeOp op, llvm::ArrayRef<NodeRef> operands, NodeType type, 
   probe.type = type;
   probe.operands.assign(operands.begin(), operands.end());
   probe.varying = op < NodeOp::Sum && llvm::any_of(operands, [](NodeRef operand) { return operand->varying; });
+  for (NodeRef operand : operands)
+    if (op != NodeOp::SumList)
+      probe.places = std::max(probe.places, operand->places);
   if (fill)
     fill(probe);
   llvm::FoldingSetNodeID key;
@@ -207,12 +236,13 @@ NodeRef Graph::constant(double value, NodeType type) {
     value = static_cast<double>(high) + low;
   return make(NodeOp::Constant, {}, type, [&](Node &node) { node.number = value; });
 }
-NodeRef Graph::input(InputKind kind, llvm::StringRef name, int64_t index, NodeType type) {
+NodeRef Graph::input(InputKind kind, llvm::StringRef name, int64_t index, NodeType type, int64_t places) {
   llvm::StringRef interned = mlir::StringAttr::get(context, name).getValue();
   return make(NodeOp::Input, {}, type, [&](Node &node) {
     node.kind = kind;
     node.name = interned;
     node.index = index;
+    node.places = places;
     node.varying = kind == InputKind::Logits || kind == InputKind::Vocab || kind == InputKind::Dense;
     node.isDifferentiated = differentiated.contains(name);
   });
@@ -221,10 +251,11 @@ NodeRef Graph::column() {
   return make(NodeOp::Column, {}, NodeType::Int, [](Node &node) { node.varying = true; });
 }
 NodeRef Graph::uniform(llvm::ArrayRef<NodeRef> words) { return make(NodeOp::Uniform, words, NodeType::Float); }
-NodeRef Graph::accumulator(unsigned number, NodeType type, bool isList) {
+NodeRef Graph::accumulator(unsigned number, NodeType type, bool isList, int64_t places) {
   return make(NodeOp::Accumulator, {}, type, [&](Node &node) {
     node.index = number;
     node.varying = isList;
+    node.places = places;
   });
 }
 NodeRef Graph::pair(NodeRef large, NodeRef small) { return make(NodeOp::Pair, {large, small}, NodeType::Float); }
@@ -267,6 +298,7 @@ NodeRef Graph::rebuild(NodeRef node, llvm::ArrayRef<NodeRef> x) {
   case NodeOp::IsFinite:
   case NodeOp::IsNan: return unary(node->op, x[0]);
   case NodeOp::Uniform: return uniform(x);
+  case NodeOp::SumList: return sumList(x[0], node->operand(0)->places);
   case NodeOp::Sum: return sum(x[0], node->isVerbatim());
   case NodeOp::Mean: return mean(x[0]);
   case NodeOp::LogSumExp: return logsumexp(x[0]);

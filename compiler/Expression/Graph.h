@@ -42,6 +42,7 @@ enum class NodeOp : uint8_t {
   Uniform,
 #define LOGITILE_FUNCTION(Node, Op, Facts, Flows) Node,
 #include "compiler/Expression/ScalarOps.def"
+  SumList, // a list to one value per token
   // varying to uniform
   Sum,
   Mean,
@@ -65,6 +66,7 @@ struct Node : llvm::FoldingSetNode {
   NodeOp op;
   NodeType type;
   bool varying;
+  int64_t places = 0; // of a list that is read, or of what is computed of such lists: it has a value for each; else 0
   unsigned id;
   llvm::SmallVector<const Node *, 2> operands;
   double number = 0;                    // Constant
@@ -83,6 +85,7 @@ struct Node : llvm::FoldingSetNode {
   bool dependsOnLogits = false;  // made of logits, along the vocabulary
   bool isScaledMean = false;     // a mean times what is one per token: a difference from it is centred
   bool isCentred = false;        // a difference from a mean, perhaps with further addends
+  bool isEntry = false;          // per token, made of entries or means of logits: logits less it may be far smaller than both
   bool staysFinite = false;      // finite wherever the logits are
   bool isMasked = false;         // finite or -inf wherever the logits are finite
   bool isDifferentiated = false; // made of an input whose gradient is wanted
@@ -138,7 +141,7 @@ public:
   NodeRef boolean(bool value) { return constant(value, NodeType::Bool); }
   /// A float is kept as the sum of two float32 numbers.
   NodeRef constant(double value, NodeType type);
-  NodeRef input(InputKind kind, llvm::StringRef name, int64_t index, NodeType type);
+  NodeRef input(InputKind kind, llvm::StringRef name, int64_t index, NodeType type, int64_t places = 0);
   NodeRef column();
 
   // ---- arithmetic; integers fold and nothing else
@@ -166,6 +169,9 @@ public:
   /// A random number, of seed, stream, token and column.
   NodeRef uniform(llvm::ArrayRef<NodeRef> words);
 
+  /// The sum over 'places' places of a list, or of so many equal values.
+  NodeRef sumList(NodeRef list, int64_t places);
+
   // ---- varying to uniform
   NodeRef sum(NodeRef x, bool verbatim = false);
   NodeRef mean(NodeRef x);
@@ -178,6 +184,9 @@ public:
   using Split = std::pair<NodeRef, NodeRef>;
   /// x = rest + u: a logsumexp of x is that of rest, plus u (rule 8).
   Split bare(NodeRef x);
+  /// Whether uniform addends u and v may leave a sum of rest + u and other + v. Where one is an entry, only if what varies is in one of
+  /// the two: the sum of rest and other would be rounded as they are, while rest + u may be small and exact.
+  static bool mayLeaveSum(Split a, Split b) { return !(a.first->varying && b.first->varying && (a.second->isEntry || b.second->isEntry)); }
   /// x - lse, where that is (rest + addend) - (logsumexp(rest) + addend); null for any other difference (rule 8).
   struct LogSoftmax {
     NodeRef rest = nullptr, logsumexp = nullptr, addend = nullptr;
@@ -206,7 +215,7 @@ public:
   NodeRef constantAt(NodeRef x, NodeRef index);
 
   // ---- form-sweeps
-  NodeRef accumulator(unsigned number, NodeType type, bool isList = false);
+  NodeRef accumulator(unsigned number, NodeType type, bool isList = false, int64_t places = 0);
   NodeRef pair(NodeRef large, NodeRef small);
 
   /// The node's operation on other operands, through its constructor.

@@ -10,11 +10,16 @@ NodeType logitile::nodeTypeOf(Type type) {
 }
 
 LogicalResult Importer::importBlock(Block &block) {
+  varying.emplace(*block.getParent());
+  return importOps(block);
+}
+
+LogicalResult Importer::importOps(Block &block) {
   for (Operation &op : block) {
     if (isa<YieldOp, AdjointOp>(op))
       continue;
     if (auto gradient = dyn_cast<GradientOp>(op)) {
-      if (failed(importBlock(gradient.getBody().front())))
+      if (failed(importOps(gradient.getBody().front())))
         return failure();
       continue;
     }
@@ -116,7 +121,8 @@ NodeRef Importer::importOp(Operation &op) {
   return llvm::TypeSwitch<Operation *, NodeRef>(&op)
       .Case<arith::ConstantOp>([&](auto constant) { return importConstant(graph, constant); })
       .Case<InputOp>([&](InputOp input) {
-        return graph.input(input.getKind(), input.getName(), input.getIndex().value_or(-1), nodeTypeOf(input.getType()));
+        return graph.input(input.getKind(), input.getName(), input.getIndex().value_or(-1), nodeTypeOf(input.getType()),
+                           input.getPlaces().value_or(0));
       })
       .Case<ColumnOp>([&](auto) { return graph.column(); })
       .Case<arith::AddFOp, arith::AddIOp>([&](auto) { return binary(&Graph::add); })
@@ -147,6 +153,7 @@ NodeRef Importer::importOp(Operation &op) {
           return nullptr;
         return graph.logicalOr(graph.logicalAnd(x[0], graph.logicalNot(x[1])), graph.logicalAnd(graph.logicalNot(x[0]), x[1]));
       })
+      .Case<SumListOp>([&](SumListOp sum) { return graph.sumList(x[0], varying->placesOf(sum.getList())); })
       .Case<UniformOp>([&](auto) { return graph.uniform(x); })
       .Case<arith::CmpFOp, arith::CmpIOp>([&](auto compare) { return importCompare(graph, compare, x[0], x[1]); })
       .Case<ReduceOp>([&](ReduceOp reduce) { return importReduce(reduce); })

@@ -1,6 +1,7 @@
 // Import.h - between scalar regions and graphs: reads the ops of a loss into nodes, prints nodes as ops.
 #pragma once
 #include "compiler/Expression/Graph.h"
+#include "dialect/Varying.h"
 
 namespace logitile {
 /// Reads the ops of a block, a nested gradient's too.
@@ -15,7 +16,9 @@ public:
 private:
   NodeRef importOp(mlir::Operation &op);
   NodeRef importReduce(ReduceOp reduce);
+  mlir::LogicalResult importOps(mlir::Block &block);
   Graph &graph;
+  std::optional<Varying> varying;
   llvm::DenseMap<mlir::Value, NodeRef> nodes;
 };
 

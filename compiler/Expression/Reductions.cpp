@@ -59,9 +59,9 @@ NodeRef Graph::mean(NodeRef x) {
   return div(total, constant(entries));
 }
 
-/// x = rest + u, with every uniform addend in u (rule 8). Under a factor, a difference from a mean is centred and stays whole. So does
-/// what multiplies a factor that has a gradient: of b in (z - z[y]) * b, that is a sum of products with z - z[y], while those with z
-/// and with z[y] would cancel.
+/// x = rest + u, with every uniform addend in u that may leave its sum (rule 8). Under a factor, a difference from a mean is centred and
+/// stays whole. So does what multiplies a factor that has a gradient: of b in (z - z[y]) * b, that is a sum of products with z - z[y],
+/// while those with z and with z[y] would cancel.
 Graph::Split Graph::bare(NodeRef x) {
   if (!x->varying)
     return {constant(0), x};
@@ -77,8 +77,11 @@ Graph::Split Graph::splitAddends(NodeRef x) {
     return {neg(p), neg(u)};
   }
   if (x->is(NodeOp::Add) || x->is(NodeOp::Sub)) {
-    auto [p, u] = bare(x->operand(0));
-    auto [q, v] = bare(x->operand(1));
+    Split a = bare(x->operand(0)), b = bare(x->operand(1));
+    if (!mayLeaveSum(a, b))
+      return {x, constant(0)};
+    auto [p, u] = a;
+    auto [q, v] = b;
     return x->is(NodeOp::Add) ? Split(add(p, q), add(u, v)) : Split(sub(p, q), sub(u, v));
   }
   bool product = x->is(NodeOp::Mul) || x->is(NodeOp::MultiplyNoNan);
@@ -207,6 +210,12 @@ static bool isNanWith(NodeRef x, NodeRef part) {
   return found.contains(x);
 }
 static bool isArg(NodeRef index) { return index->is(NodeOp::ArgMax) || index->is(NodeOp::ArgMin); }
+
+NodeRef Graph::sumList(NodeRef list, int64_t places) {
+  if (list->places == 0)
+    return mul(constant(static_cast<double>(places)), list);
+  return make(NodeOp::SumList, {list}, NodeType::Float);
+}
 
 NodeRef Graph::count(NodeRef condition) {
   if (!condition->varying)

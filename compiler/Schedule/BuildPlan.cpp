@@ -241,7 +241,8 @@ private:
     llvm::StringMap<size_t> seen;
     program.walk([&](InputOp input) {
       if (input.getName() != kCallToken) // the runtime knows it
-        addInput(input.getKind(), input.getName(), input.getType(), input.getIndex().value_or(-1), request, seen);
+        addInput(input.getKind(), input.getName(), input.getType(), input.getPlaces() ? *input.getPlaces() - 1 : input.getIndex().value_or(-1),
+                 request, seen);
     });
     // The gradient of an input that nothing reads, such as that of a sum in a program whose forward part is another one.
     program.walk([&](AdjointOp adjoint) {

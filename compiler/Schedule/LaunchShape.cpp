@@ -13,6 +13,9 @@ BufferKey logitile::bufferOf(InputOp input) {
   return {BufferRole::Input, input.getName(), input.getIndex()};
 }
 BufferKey logitile::bufferOf(ResultAttr result) { return {BufferRole::Result, result.getFinish().getValue(), result.getNumber()}; }
+BufferKey logitile::bufferOf(PickedOp picked) {
+  return {BufferRole::RowPick, picked.getSource().getFinish().getValue(), picked.getSource().getNumber()};
+}
 BufferKey logitile::bufferOf(Value value) {
   auto known = value.getDefiningOp<KnownOp>();
   return known ? bufferOf(known.getSource()) : bufferOf(value.getDefiningOp<InputOp>());
@@ -25,15 +28,21 @@ InputRef logitile::getInputRef(Operation *op) {
     return {bufferOf(known.getSource()), InputKind::Token, known.getType(), std::nullopt};
   if (auto input = dyn_cast<InputOp>(op))
     return {bufferOf(input), input.getKind(), input.getType(), std::nullopt};
+  if (auto picked = dyn_cast<PickedOp>(op))
+    return {bufferOf(picked), InputKind::Token, picked.getType(), std::nullopt};
   auto pick = cast<GatherOp>(op);
   InputRef ref = getInputRef(pick.getValue().getDefiningOp());
   ref.index = bufferOf(pick.getIndex());
   return ref;
 }
 
-void LaunchShape::add(InputRef ref) {
-  if (!llvm::is_contained(inputs, ref))
-    inputs.push_back(ref);
+void LaunchShape::add(Operation *op) {
+  auto gather = dyn_cast<GatherOp>(op);
+  bool isList = placesRead(gather ? gather.getIndex().getDefiningOp() : op) > 0;
+  SmallVector<InputRef> &refs = isList ? listInputs : inputs;
+  InputRef ref = getInputRef(op);
+  if (!llvm::is_contained(refs, ref))
+    refs.push_back(ref);
 }
 
 /// Whether every use of 'input' picks single entries, so that the whole of it is not read.
@@ -61,13 +70,13 @@ static bool isOnlyPerToken(Operation *read) {
 void LaunchShape::collect(Region &region) {
   for (Operation &op : region.getOps()) {
     if (isa<GatherOp>(op))
-      add(getInputRef(&op));
+      add(&op);
     auto input = dyn_cast<InputOp>(op);
-    bool isRead = input ? !isOnlyGathered(input) : isa<KnownOp>(op);
+    bool isRead = input ? !isOnlyGathered(input) : isa<KnownOp, PickedOp>(op);
     if (!isRead || isOnlyIndex(&op) || isOnlyPerToken(&op))
       continue;
     if (!input || input.getKind() != InputKind::Logits)
-      add(getInputRef(&op));
+      add(&op);
     else if (!llvm::is_contained(projections, input.getName()))
       projections.push_back(input.getName());
   }
@@ -92,7 +101,7 @@ struct TemplateUse {
       auto apply = dyn_cast<ApplyOp>(op);
       auto store = dyn_cast<StoreOp>(op);
       hasRows |= isa<InitStateOp, FinishListOp>(op);
-      hasFinish |= isa<FinishListOp>(op);
+      hasFinish |= isa<FinishListOp, FinishPlacesOp>(op);
       makesOrLoads |= isa<LogitsOp>(op);
       projects |= isa<ProjectOp>(op);
       contracts |= isa<ContractOp>(op);
@@ -170,6 +179,10 @@ FailureOr<LaunchShape> LaunchShape::get(ProgramOp program, LaunchOp launch, Temp
   if (shape.sweep && readsState)
     for (Region *region : {&shape.sweep.getCandidate(), &shape.sweep.getUpdate(), &shape.sweep.getMerge(), &shape.sweep.getRank()})
       shape.collect(*region);
+  if (shape.sweep && !shape.finish)
+    for (PickAttr pick : shape.sweep.listPicks())
+      if (!llvm::is_contained(shape.projections, pick.getLogits()))
+        shape.projections.push_back(pick.getLogits());
   if (shape.finish)
     shape.collect(shape.finish.getBody());
   auto gradients = program.getBody().getOps<GradientOp>();
@@ -235,11 +248,14 @@ bool LaunchShape::isRounded(StringRef projection) const {
   return gradient && !cast<ViewType>(gradient.getType()).getElement().isF32();
 }
 
-/// Columns and coefficients of the single entries of 'adjoint', alternating.
-void LaunchShape::appendTerms(AdjointOp adjoint, Keys &keys) const {
+static bool isListTerm(Value column) { return placesRead(column.getDefiningOp()) > 0; }
+
+/// Columns and coefficients of the single entries of 'adjoint', alternating: of those that are lists, or of the others.
+void LaunchShape::appendTerms(AdjointOp adjoint, bool areLists, Keys &keys) const {
   for (auto [column, coefficient] : llvm::zip_equal(adjoint.getColumns(), adjoint.getCoefficients()))
-    for (Value value : {column, coefficient})
-      keys.push_back(bufferOf(value));
+    if (isListTerm(column) == areLists)
+      for (Value value : {column, coefficient})
+        keys.push_back(bufferOf(value));
 }
 
 AdjointOp LaunchShape::adjointOf(StringRef input) const {
@@ -252,9 +268,46 @@ AdjointOp LaunchShape::adjointOf(StringRef input) const {
 
 SmallVector<unsigned> LaunchShape::termCounts(BundleKind kind) const {
   SmallVector<unsigned> counts;
-  for (AdjointOp adjoint : gradients)
-    counts.push_back(isRounded(adjoint.getName()) == (kind == BundleKind::ExtractedViews) ? 2 * adjoint.getColumns().size() : 0);
+  for (AdjointOp adjoint : gradients) {
+    unsigned lists = llvm::count_if(adjoint.getColumns(), isListTerm), others = adjoint.getColumns().size() - lists;
+    bool takes = kind == BundleKind::ListedViews || isRounded(adjoint.getName()) == (kind == BundleKind::ExtractedViews);
+    counts.push_back(takes ? 2 * (kind == BundleKind::ListedViews ? lists : others) : 0);
+  }
   return counts;
+}
+
+int64_t LaunchShape::viewsOf(const InputRef &listInput) {
+  return listInput.isGathered() ? listInput.kind == InputKind::Dense ? 3 : 2 : 1;
+}
+
+/// Indices of each pick, and where the logits there go.
+LaunchShape::Keys LaunchShape::pickKeys() const {
+  Keys keys;
+  for (auto [number, pick] : llvm::enumerate(sweep ? SweepOp(sweep).listPicks() : SmallVector<PickAttr>())) {
+    keys.push_back({BufferRole::Input, pick.getIndex()});
+    keys.push_back({BufferRole::RowPick, SweepOp(sweep).getSymName(), static_cast<int64_t>(number)});
+  }
+  return keys;
+}
+
+LaunchShape::Keys LaunchShape::listedKeys() const {
+  Keys keys;
+  for (AdjointOp adjoint : gradients)
+    appendTerms(adjoint, /*areLists=*/true, keys);
+  return keys;
+}
+
+/// What a finish reads at each place: indices, what they index, and the map of its rows, where there are these.
+LaunchShape::Keys LaunchShape::placeKeys() const {
+  Keys keys;
+  for (const InputRef &ref : listInputs) {
+    if (ref.isGathered())
+      keys.push_back(*ref.index);
+    keys.push_back(ref.buffer);
+    if (viewsOf(ref) == 3)
+      keys.push_back({BufferRole::InputMap, ref.buffer.owner});
+  }
+  return keys;
 }
 
 /// What inputs are read from: each with the buffer of its index and the map of its rows, where it has them.
@@ -276,12 +329,14 @@ LaunchShape::Keys LaunchShape::termKeys(bool extracted) const {
     AdjointOp adjoint = adjointOf(*input);
     bool ofLogits = adjoint && adjoint.getKind() == InputKind::Logits;
     if (adjoint && (ofLogits ? extracted && isRounded(*input) : !extracted))
-      appendTerms(adjoint, keys);
+      appendTerms(adjoint, /*areLists=*/false, keys);
+    if (adjoint && !ofLogits && !extracted)
+      appendTerms(adjoint, /*areLists=*/true, keys);
     return keys;
   }
   for (AdjointOp adjoint : gradients)
     if (isRounded(adjoint.getName()) == extracted)
-      appendTerms(adjoint, keys);
+      appendTerms(adjoint, /*areLists=*/false, keys);
   return keys;
 }
 
@@ -324,6 +379,12 @@ LaunchShape::Keys LaunchShape::keysOf(BundleKind kind) const {
     return sweep ? numbered(BufferRole::RowState, SweepOp(sweep).getSymName(), SweepOp(sweep).getStateTypes().size()) : Keys();
   case BundleKind::ListViews:
     return listKeys();
+  case BundleKind::PickViews:
+    return pickKeys();
+  case BundleKind::PlaceViews:
+    return placeKeys();
+  case BundleKind::ListedViews:
+    return listedKeys();
   case BundleKind::ResultViews:
     return finish ? numbered(BufferRole::Result, FinishOp(finish).getSymName(), FinishOp(finish).getResultTypes().size()) : Keys();
   case BundleKind::SparseViews:

@@ -16,6 +16,7 @@ struct BufferKey {
 /// The buffer that an input, or a result of a finish, is read from.
 BufferKey bufferOf(InputOp input);
 BufferKey bufferOf(ResultAttr result);
+BufferKey bufferOf(PickedOp picked);
 /// The buffer of a value that is an InputOp or a KnownOp.
 BufferKey bufferOf(mlir::Value value);
 
@@ -49,6 +50,8 @@ public:
   SweepOp firstSweep() const;
   /// The number of single entries of each projection's gradient, in the order of 'gradients'.
   llvm::SmallVector<unsigned> termCounts(BundleKind kind) const;
+  /// How many views list_input has: its memory, that of its index, the map of its rows.
+  static int64_t viewsOf(const InputRef &listInput);
 
   int64_t programColumns() const { return ProgramOp(program).getWidth(); }
   /// The lists of its sweep that the launch fills or puts in order, by number.
@@ -64,13 +67,13 @@ public:
   bool projects = false;                          // the launch makes logits
   bool loads = false;                             // it reads stored ones instead
   llvm::SmallVector<llvm::StringRef> projections; // whose logits the launch reads or makes
-  llvm::SmallVector<InputRef> inputs;
+  llvm::SmallVector<InputRef> inputs, listInputs; // one value per token or for the call; one for each place of a list
   llvm::SmallVector<AdjointOp> gradients, vocabGradients, denseGradients; // per element, by kind of input
 
 private:
   void collect(mlir::Region &region);
   mlir::LogicalResult orderProjections();
-  void add(InputRef ref);
+  void add(mlir::Operation *op);
   bool isRounded(llvm::StringRef projection) const;
   /// Of 'projections', those whose logits the schedule stores in f32, or in fewer bits.
   llvm::SmallVector<llvm::StringRef> storedProjections(bool inF32) const;
@@ -78,11 +81,14 @@ private:
   Keys keysOf(BundleKind kind) const;
   Keys inputKeys() const;
   Keys listKeys() const;
+  Keys pickKeys() const;
+  Keys placeKeys() const;
+  Keys listedKeys() const;
   Keys termKeys(bool extracted) const;
-  void appendTerms(AdjointOp adjoint, Keys &keys) const;
+  void appendTerms(AdjointOp adjoint, bool areLists, Keys &keys) const;
   AdjointOp adjointOf(llvm::StringRef input) const;
 };
 
-/// The InputRef of an InputOp, of a KnownOp, or of a pick that gathers.
+/// The InputRef of an InputOp, of a KnownOp, of a PickedOp, or of a pick that gathers.
 InputRef getInputRef(mlir::Operation *op);
 } // namespace logitile

@@ -53,6 +53,8 @@ public:
     }
   }
 
+  /// An input whose gradient is wanted, but cannot be made; null where there is none.
+  NodeRef getRefused() const { return refused; }
   Gradient gradientOf(NodeRef input) const {
     Gradient gradient = gradients.at(input);
     gradient.dense = adjoints.lookup(input);
@@ -76,6 +78,8 @@ private:
       return;
     if (user->varying && !x->varying)
       value = whereAnyTakes(x, value, sumOf(value, /*verbatim=*/x->is(NodeOp::Mean)));
+    else if (user->places > 0 && x->places == 0)
+      value = whereAnyTakes(x, value, g.sumList(value, user->places));
     NodeRef &adjoint = adjoints[x];
     adjoint = adjoint ? g.add(adjoint, value) : value;
   }
@@ -102,6 +106,7 @@ private:
   DenseMap<NodeRef, NodeRef> adjoints;
   DenseSet<NodeRef> active;
   DenseMap<NodeRef, bool> guarded;
+  NodeRef refused = nullptr;
 };
 
 static bool isNumberTimes(NodeRef node) { return node->is(NodeOp::Mul) && node->operand(0)->isConstant(); }
@@ -146,17 +151,19 @@ NodeRef ReverseMode::sumOf(NodeRef value, bool verbatim) {
   return g.select(value->operand(0), sumOf(value->operand(1), verbatim), sumOf(value->operand(2), verbatim));
 }
 
-/// The sum of 'value' over the vocabulary, behind the question whether any entry takes the branch that 'value' comes from: if none
+/// The sum of 'value' over the vocabulary or a list, behind the question whether any entry takes the branch that 'value' comes from: if none
 /// does, the sum of 0 may be multiplied next with what makes 'x' infinite.
 NodeRef ReverseMode::whereAnyTakes(NodeRef x, NodeRef value, NodeRef sum) {
-  if (x->staysFinite || x->is(NodeOp::Input) || !value->is(NodeOp::Select) || !value->operand(0)->varying)
+  if (x->staysFinite || x->is(NodeOp::Input) || !value->is(NodeOp::Select) || !(value->operand(0)->varying || value->operand(0)->places > 0))
     return sum;
   NodeRef taken = value->operand(0), zero = g.constant(0);
   if (value->operand(1)->isConstant(0))
     taken = g.logicalNot(taken);
   else if (!value->operand(2)->isConstant(0))
     return sum;
-  return g.select(g.compare(Predicate::Gt, g.count(taken), g.integer(0)), sum, zero);
+  NodeRef anyTakes = taken->varying ? g.compare(Predicate::Gt, g.count(taken), g.integer(0))
+                                    : g.compare(Predicate::Gt, g.sumList(g.unary(NodeOp::ToFloat, taken), taken->places), zero);
+  return g.select(anyTakes, sum, zero);
 }
 
 #define LOGITILE_SMOOTH(Node, Op, Facts, Slope)                                                                                                  \
@@ -204,6 +211,7 @@ void ReverseMode::propagate(NodeRef n, NodeRef adjoint) {
   case NodeOp::Maximum:
   case NodeOp::Minimum: return propagateExtremum(n, A);
   case NodeOp::Clamp: return propagateClamp(n, A);
+  case NodeOp::SumList:
   case NodeOp::Sum: return accumulate(a, A, a);
   case NodeOp::Mean: return accumulate(a, g.mul(g.constant(1.0 / g.vocab), A), a);
   case NodeOp::LogSumExp: return accumulate(a, g.mul(g.exp(g.sub(a, n)), A), a);
@@ -261,6 +269,10 @@ void ReverseMode::propagateExtremum(NodeRef n, NodeRef A) {
 
 void ReverseMode::propagateGather(NodeRef n, NodeRef A) {
   NodeRef a = n->operand(0);
+  if (n->places > 0 && a->isInput(InputKind::Dense)) {
+    refused = gradients.contains(a) ? a : refused;
+    return;
+  }
   if (a->isInput(InputKind::Dense)) // every entry of its gradient is written anyway
     return accumulate(a, g.select(g.compare(Predicate::Eq, g.column(), n->operand(1)), A, g.constant(0)), a);
   if (auto *it = gradients.find(a); it != gradients.end())
@@ -289,6 +301,11 @@ struct DifferentiatePass : impl::DifferentiatePassBase<DifferentiatePass> {
       return signalPassFailure();
     ReverseMode reverse(graph, wanted);
     reverse.run(differentiable(loss, importer));
+    if (NodeRef refused = reverse.getRefused()) {
+      loss.emitOpError() << "wants the gradient of '" << refused->name
+                         << "', of which it picks entries at a list of indices; only logits and Vocab inputs have such a gradient";
+      return signalPassFailure();
+    }
     print(loss, importer, reverse, wanted);
   }
 
@@ -343,7 +360,8 @@ struct DifferentiatePass : impl::DifferentiatePassBase<DifferentiatePass> {
         coefficients.push_back(exporter.get(coefficient));
       }
       IntegerAttr index = input->index < 0 ? IntegerAttr() : builder.getI64IntegerAttr(input->index);
-      AdjointOp::create(builder, input->loc, input->kind, builder.getStringAttr(input->name), index, dense, columns, coefficients);
+      IntegerAttr places = input->places == 0 ? IntegerAttr() : builder.getI64IntegerAttr(input->places);
+      AdjointOp::create(builder, input->loc, input->kind, builder.getStringAttr(input->name), index, places, dense, columns, coefficients);
     }
   }
 };

@@ -27,6 +27,11 @@ public:
     for (const InputRef &ref : shape.inputs)
       inputs.push_back(block.addArgument(ref.type, loc));
   }
+  /// What differs among the places of lists.
+  void addListInputs() {
+    for (const InputRef &ref : shape.listInputs)
+      listInputs.push_back(block.addArgument(ref.type, loc));
+  }
   Value addCentre() { return block.addArgument(Float32Type::get(loc.getContext()), loc); }
   /// Takes 'base', where there is one, from what was stored of the launch's logits, which is relative to a centre or not.
   void readBase(Value base, bool hasCentre) {
@@ -70,12 +75,15 @@ public:
 
 private:
   Value argumentFor(Operation &op) {
-    if (!isa<GatherOp, InputOp, KnownOp>(op))
+    if (!isa<GatherOp, InputOp, KnownOp, PickedOp>(op))
       return {};
     auto input = dyn_cast<InputOp>(op);
     if (input && input.getKind() == InputKind::Logits)
       return logits[llvm::find(shape.projections, input.getName()) - shape.projections.begin()];
-    const auto *it = llvm::find(shape.inputs, getInputRef(&op));
+    InputRef ref = getInputRef(&op);
+    if (const auto *list = llvm::find(shape.listInputs, ref); list != shape.listInputs.end() && !listInputs.empty())
+      return listInputs[list - shape.listInputs.begin()];
+    const auto *it = llvm::find(shape.inputs, ref);
     return it == shape.inputs.end() ? Value() : inputs[it - shape.inputs.begin()];
   }
   /// A value that only feeds gathers is read by the kernel, not by the region.
@@ -85,7 +93,7 @@ private:
   Block &block;
   Location loc;
   IRMapping mapping;
-  SmallVector<Value> logits, inputs;
+  SmallVector<Value> logits, inputs, listInputs;
 };
 
 SmallVector<Type> typesOf(ArrayAttr types) {
@@ -187,6 +195,16 @@ void logitile::fillList(const LaunchShape &shape, FinishListOp op) {
   FinishOp finish = shape.finish;
   SmallVector<Type> place{Float32Type::get(op.getContext()), IntegerType::get(op.getContext(), 32)};
   fillRegion(shape, finish.getBody(), op.getBody(), finish.getLoc(), place, /*readsLogits=*/false);
+}
+
+void logitile::fillPlaces(const LaunchShape &shape, FinishPlacesOp op) {
+  FinishOp finish = shape.finish;
+  Block &body = finish.getBody().front();
+  RegionFiller filler(shape, op.getBody(), finish.getLoc());
+  filler.addListInputs();
+  filler.addInputs();
+  filler.cloneBody(body);
+  filler.yield(body.getTerminator()->getOperands());
 }
 
 SmallVector<Value> logitile::fillHole(OpBuilder &builder, Location loc, const LaunchShape &shape, StringRef hole, ArrayRef<SmallVector<Value>> inputs,

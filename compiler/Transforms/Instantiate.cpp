@@ -184,6 +184,9 @@ private:
         })
         .Case<UpdateListsOp>([&](UpdateListsOp update) { return cloneUpdateLists(update, loc, builder); })
         .Case<FinishListOp>([&](FinishListOp finish) { return cloneFinishList(finish, loc, builder); })
+        .Case<PickEntriesOp>([&](PickEntriesOp pick) { return clonePicks(pick, loc, builder); })
+        .Case<FinishPlacesOp>([&](FinishPlacesOp finish) { return cloneFinishPlaces(finish, loc, builder); })
+        .Case<ScatterTermsOp>([&](ScatterTermsOp terms) { return cloneScatter(terms, loc, builder); })
         .Case<InitStateOp, ApplyOp>([&](auto hole) { return cloneHole(hole, loc, builder); })
         .Default([&](Operation *) { return cloneGeneric(op, loc, builder); });
   }
@@ -334,6 +337,38 @@ private:
                                        plainValues(finish.getResults()), plainValue(finish.getRow()), bindings.bind(finish.getTokens()),
                                        splits, builder.getI64IntegerAttr(part.countPlaces()), part.getPlaceAttr());
     fillList(shape, filled);
+    return success();
+  }
+
+  LogicalResult clonePicks(PickEntriesOp pick, Location loc, OpBuilder &builder) {
+    SmallVector<Value> views = plainValues(pick.getPicks()), logits = plainValues(pick.getLogits()), tiles;
+    if (views.empty())
+      return success();
+    for (PickAttr of : SweepOp(shape.sweep).listPicks())
+      tiles.push_back(logits[llvm::find(shape.projections, of.getLogits()) - shape.projections.begin()]);
+    PickEntriesOp::create(builder, loc, tiles, views, plainValue(pick.getRow()), plainValue(pick.getColumn()), bindings.bind(pick.getTokens()),
+                          bindings.bind(pick.getVocab()));
+    return success();
+  }
+  LogicalResult cloneFinishPlaces(FinishPlacesOp finish, Location loc, OpBuilder &builder) {
+    FinishOp part = shape.finish;
+    SmallVector<int64_t> reads = llvm::map_to_vector(shape.listInputs, LaunchShape::viewsOf);
+    auto filled = FinishPlacesOp::create(builder, loc, plainValues(finish.getLists()), plainValues(finish.getInputs()),
+                                         plainValues(finish.getResults()), plainValue(finish.getRow()), bindings.bind(finish.getTokens()),
+                                         builder.getI64IntegerAttr(part.countPlaces()), builder.getDenseI64ArrayAttr(reads), part.getSummed());
+    fillPlaces(shape, filled);
+    return success();
+  }
+  /// Each gradient with terms that are lists has an op.
+  LogicalResult cloneScatter(ScatterTermsOp terms, Location loc, OpBuilder &builder) {
+    SmallVector<Value> views = plainValues(terms.getTerms()), gradients = plainValues(terms.getGradients());
+    ArrayRef<Value> rest = views;
+    for (auto [gradient, count] : llvm::zip_equal(gradients, shape.termCounts(BundleKind::ListedViews))) {
+      if (count > 0)
+        ScatterTermsOp::create(builder, loc, rest.take_front(count), gradient, plainValue(terms.getRow()), plainValue(terms.getColumn()),
+                               bindings.bind(terms.getTokens()), bindings.bind(terms.getColumns()));
+      rest = rest.drop_front(count);
+    }
     return success();
   }
 

@@ -32,7 +32,7 @@ public:
   Slicer(ProgramOp program, SliceAttr slice) : program(program), slice(slice), builder(program.getContext()) {}
 
   LogicalResult run() {
-    if (failed(findSweeps()))
+    if (failed(refuseReadLists()) || failed(findSweeps()))
       return failure();
     takeFinishes();
     if (current)
@@ -52,6 +52,14 @@ public:
 
 private:
   bool runsSweep() const { return slice.getPart() == SlicePart::Sweep || slice.getPart() == SlicePart::Merge; }
+
+  /// What is picked at a list of indices lies in memory that slices do not join.
+  LogicalResult refuseReadLists() {
+    for (FinishOp finish : program.getBody().getOps<FinishOp>())
+      if (finish.isOfPlaces())
+        return finish.emitOpError() << "goes through lists that are read, which slices of the vocabulary do not";
+    return success();
+  }
 
   LogicalResult findSweeps() {
     int64_t forward = 0;
@@ -108,12 +116,12 @@ private:
   }
   ArrayAttr stringsOf(ArrayRef<std::string> names) { return builder.getStrArrayAttr(SmallVector<StringRef>(names.begin(), names.end())); }
   Value input(InputKind kind, StringRef name, Type type, Location loc) {
-    return InputOp::create(builder, loc, type, kind, builder.getStringAttr(name), IntegerAttr());
+    return InputOp::create(builder, loc, type, kind, builder.getStringAttr(name), IntegerAttr(), /*places=*/IntegerAttr());
   }
   static ResultAttr resultOf(FinishOp finish, int64_t number) { return ResultAttr::get(FlatSymbolRefAttr::get(finish), number); }
   FinishOp addFinish(StringRef name, Phase phase, FlatSymbolRefAttr sweep, ArrayRef<std::string> results, ArrayAttr types) {
     return FinishOp::create(builder, program.getLoc(), name, phase, sweep, stringsOf(results), types, /*list=*/IntegerAttr(),
-                            /*given=*/ArrayAttr(), /*places=*/IntegerAttr(), /*place=*/IntegerAttr());
+                            /*given=*/ArrayAttr(), /*places=*/IntegerAttr(), /*summed=*/false, /*place=*/IntegerAttr());
   }
 
   /// The state of the sweep that runs, of all its vocabulary splits, is a result.

@@ -27,6 +27,8 @@ llvm::SmallVector<mlir::Value> fillHole(mlir::OpBuilder &builder, mlir::Location
 /// Puts the rank region of the sweep, or the region of the finish, into an op on lists.
 void fillLists(const LaunchShape &shape, UpdateListsOp op);
 void fillList(const LaunchShape &shape, FinishListOp op);
+/// Puts the region of the launch's finish, which goes through places, into 'op'.
+void fillPlaces(const LaunchShape &shape, FinishPlacesOp op);
 /// The row state before the first entry; no op where the launch has no sweep.
 llvm::SmallVector<mlir::Value> fillInitState(mlir::OpBuilder &builder, mlir::Location loc, const LaunchShape &shape, mlir::TypeRange types);
 } // namespace logitile

@@ -11,6 +11,7 @@ from .arguments.binder import Binder
 from .arguments.call import Call
 from .arguments.given import GivenLogits, given_names, with_zeros
 from .arguments.given_gradients import refuse_given
+from .arguments.kept import forget, kept
 from .arguments.options import Options, checked_constants, checked_options
 from .arguments.outputs import check_default_dtype, with_dtype
 from .arguments.segments import Segments
@@ -21,7 +22,7 @@ from .calls.plans import Plan, plan_from_text
 from .calls.programs import Programs
 from .calls.segmented import NOT_JOINED, SegmentedCalls, ignoring_name, without_divisor
 from .errors import CallTypeError, CallValueError
-from .frameworks.choice import gradient_tracer, has_jax, has_shards, tracer, vocab_parallel
+from .frameworks.choice import gradient_tracer, has_jax, has_shards, is_read, tracer, vocab_parallel
 from .frameworks.dtypes import dtype_name
 from .inspected import InspectedHead
 from .language.definition import Loss
@@ -32,6 +33,8 @@ from .tuned.lookup import TunedKeys
 
 if TYPE_CHECKING:
     import numpy
+
+    from .reference.sequences import Sequences
 
 
 def jit(
@@ -76,12 +79,21 @@ def jit(
     """
     if not isinstance(loss, Loss):
         raise CallTypeError(f"lt.jit takes a loss, not {loss!r}; decorate the function with lt.loss")
-    options = checked_options(
-        loss.signature, reduction=reduction, ignore_index=ignore_index, ignore=ignore,
-        all_ignored=all_ignored, workspace=workspace, chunks=chunks, backend=backend,
-        weight_layout=weight_layout, output_dtype=output_dtype, tiles=tiles,
+    options: dict[str, object] = dict(
+        reduction=reduction, ignore_index=ignore_index, ignore=ignore, all_ignored=all_ignored,
+        workspace=workspace, chunks=chunks, backend=backend, weight_layout=weight_layout,
+        output_dtype=output_dtype, tiles=tiles,
     )  # fmt: skip
-    return Head(loss, options, checked_constants(loss.signature, constants))
+    if is_read():
+        return kept_head(loss, **options, **constants)
+    checked = checked_options(loss.signature, **options)
+    return Head(loss, checked, checked_constants(loss.signature, constants))
+
+
+def kept_head(loss: Loss, **given: object) -> Head:
+    """What `lt.jit` makes, or a head that was made here before with the same options and constants."""
+    head: Head = kept(Head, loss, given)
+    return head
 
 
 class Head(InspectedHead):
@@ -106,6 +118,7 @@ class Head(InspectedHead):
         self._binder = Binder(loss, options, constants)
         self._programs = Programs(TunedKeys())
         self._capture = HeadCapture(self._binder, self._programs, sliced_call)
+        self._bound = {**constants, **options.chosen}
         self._is_reference = options.is_reference
         self._plain = None if options.output_dtype is None else self._with_float32()
         self._pair_names = loss.signature.pair_names
@@ -125,6 +138,7 @@ class Head(InspectedHead):
     @options.setter
     def options(self, options: Options) -> None:
         """Binds the loss anew: what was compiled is forgotten."""
+        forget(self.loss, self)
         Head.__init__(self, self.loss, options, self.constants)
 
     @property
@@ -155,6 +169,11 @@ class Head(InspectedHead):
         if self._plain is not None:
             result = self._plain(*args, segments=segments, **inputs)
             return with_dtype(result, self._output_dtype_of(args, inputs))
+        if self._is_reference:
+            from .reference.calls import outputs
+
+            binder, inputs, _, sequences = self._of_reference(args, inputs, None, segments)
+            return outputs(binder, args, inputs, sequences)
         if segments is not None:
             return self._in_segments.outputs(segments, args, inputs)
         for name in inputs:  # warm calls count their functions
@@ -163,10 +182,6 @@ class Head(InspectedHead):
                 if head is not self:
                     return head(*args, **inputs)
                 break
-        if self._is_reference:
-            from .reference.calls import outputs
-
-            return outputs(self._binder, args, inputs)
         traced = tracer(args, inputs)
         if traced is not None:
             if has_shards(args, inputs):
@@ -212,6 +227,12 @@ class Head(InspectedHead):
             }  # fmt: skip
             result, gradients = self._plain.value_and_grad(*args, segments=segments, **how, **inputs)
             return with_dtype(result, self._output_dtype_of(args, inputs)), gradients
+        if self._is_reference:
+            refuse_given(grad_out, "backend='reference'")
+            from .reference.calls import values_and_gradients
+
+            binder, inputs, wrt, sequences = self._of_reference(args, inputs, wrt, segments)
+            return values_and_gradients(binder, args, inputs, sequences, wrt, grad_output, grad_dtype)
         if segments is not None:
             refuse_given(grad_out, "calls with segments")
             return self._in_segments.value_and_grad(
@@ -226,11 +247,6 @@ class Head(InspectedHead):
                         *args, wrt=wrt, grad_output=grad_output, grad_dtype=grad_dtype, **inputs
                     )
                 break
-        if self._is_reference:
-            refuse_given(grad_out, "backend='reference'")
-            from .reference.calls import values_and_gradients
-
-            return values_and_gradients(self._binder, args, inputs, wrt, grad_output)
         dtype = execute.checked_dtype(grad_dtype)
         traced = gradient_tracer(args, inputs)
         if traced is not None:
@@ -350,9 +366,17 @@ class Head(InspectedHead):
 
         return run
 
-    def _with(self, options: Mapping[str, object]) -> Head:
-        """This head with other options or constants."""
-        return jit(self.loss, **{**self.options.chosen, **self.constants, **options})
+    def with_options(self, **options: object) -> Head:
+        """The head of the same loss with other options of `lt.jit` or constants; what is not named stays.
+
+        The same choice gives the same head, so that this may stand beside each call:
+
+            head.with_options(reduction="sum")(hidden, weight, target=target)
+
+        Raises:
+            CallTypeError, CallValueError, TargetError: as for `lt.jit`.
+        """
+        return kept_head(self.loss, **{**self._bound, **options})
 
     def compile(self, *args: object, grad: Iterable[str] | None = None, **inputs: object) -> Plan:
         """A plan for calls with such arguments, which can be saved, loaded with lt.load_plan and run, also
@@ -412,12 +436,12 @@ class Head(InspectedHead):
             SpecError: the loss is wrong.
         """
         from .reference.forward import evaluate
-        from .reference.sequences import summed
 
-        call, _ = self._for_reference(args, inputs, None, segments)
+        binder, inputs, _, sequences = self._of_reference(args, inputs, None, segments)
+        call = binder.bind_rounded(args, inputs)
         outputs = evaluate(call.form.spec, call.form.options, call)
-        if segments is not None:
-            outputs = summed(self.options, call, segments, inputs.get("divisor"), outputs)
+        if sequences is not None:
+            outputs = sequences.summed(call, outputs)
         return call.form.spec.result(outputs)
 
     def reference_grad(
@@ -444,46 +468,44 @@ class Head(InspectedHead):
         """
         from .reference.forward import evaluate
         from .reference.gradient import evaluate_gradients
-        from .reference.sequences import reaching, summed
 
-        call, wrt = self._for_reference(args, inputs, wrt, segments)
+        binder, inputs, wrt, sequences = self._of_reference(args, inputs, wrt, segments)
+        call = binder.bind_rounded(args, inputs)
         spec, options = call.form.spec, call.form.options
         outputs = evaluate(spec, options, call)
-        if segments is not None:
-            divisor = inputs.get("divisor")
-            grad_output = reaching(self.options, call, segments, divisor, outputs, grad_output)
-            outputs = summed(self.options, call, segments, divisor, outputs)
+        if sequences is not None:
+            grad_output = sequences.reaching(call, outputs, grad_output)
+            outputs = sequences.summed(call, outputs)
         gradients = evaluate_gradients(spec, options, call, wrt, grad_output)
         return spec.result(outputs), gradients
 
-    def _for_reference(
+    def _of_reference(
         self,
         args: tuple[object, ...],
         inputs: dict[str, Any],
         wrt: Iterable[str] | None,
         segments: Segments | None,
-    ) -> tuple[Call, Iterable[str] | None]:
-        """The call that the reference computes, per token where `segments` are given, and its gradients."""
-        head = self
+    ) -> tuple[Binder, dict[str, Any], Iterable[str] | None, Sequences | None]:
+        """What the reference computes: by which binder, from which inputs, which gradients, and how tokens
+        are joined.
+        """
+        head, sequences = self, None
         if segments is not None:
+            from .reference.sequences import Sequences
+
             head = self._in_segments.head(inputs)
-            inputs, _ = without_divisor(self.options, inputs)
+            inputs, divisor = without_divisor(self.options, inputs)
+            sequences = Sequences(self.options, segments, divisor)
         head, inputs, wrt = head._of_given(args, inputs, wrt)
-        return head._binder.bind_rounded(args, inputs), wrt
+        return head._binder, inputs, wrt, sequences
 
     @property
     def _in_segments(self) -> SegmentedCalls:
         """How calls with `segments` are made.
 
         Raises:
-            CallValueError: this head joins no tokens, or computes in float64, which sums over sequences are
-                not.
+            CallValueError: this head joins no tokens.
         """
-        if self._is_reference:
-            raise CallValueError(
-                "backend='reference' takes no segments, whose sums are float32; give reduction='none', and "
-                "add up the outputs of each sequence"
-            )
         if self._segmented is None:
             raise CallValueError(NOT_JOINED)
         return self._segmented
@@ -523,8 +545,7 @@ class Head(InspectedHead):
 
     def __repr__(self) -> str:
         """The loss, its constants, and the options that are not the defaults."""
-        bound = {**self.constants, **self.options.chosen}
-        told = "".join(f", {name}={value!r}" for name, value in bound.items())
+        told = "".join(f", {name}={value!r}" for name, value in self._bound.items())
         return f"<head of '{self.loss.name}'{told}>"
 
     def __reduce__(self) -> tuple[object, ...]:

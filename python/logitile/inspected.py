@@ -31,7 +31,7 @@ class InspectedHead:
         """The head of a call that gives logits, its inputs, and the gradients under their names there."""
         raise NotImplementedError
 
-    def _with(self, options: Mapping[str, object]) -> InspectedHead:
+    def with_options(self, **options: object) -> InspectedHead:
         """This head with other options or constants."""
         raise NotImplementedError
 
@@ -134,7 +134,7 @@ class InspectedHead:
 
         heads = [self]
         if compare is not None:
-            heads.append(compare if isinstance(compare, InspectedHead) else self._with(compare))
+            heads.append(compare if isinstance(compare, InspectedHead) else self.with_options(**compare))
         programs = []
         for head in heads:
             label = repr(head).strip("<>")

@@ -78,13 +78,13 @@ void logitile::scatterOutput(const Array &array, const Tokens &tokens, ElementTy
   }
 }
 
-void logitile::scatterGradient(const Array &array, const Tokens &tokens, const float *values, float factor) {
+void logitile::scatterGradient(const Array &array, const Tokens &tokens, const float *values, float factor, int64_t places, int64_t stride) {
   if (tokens.total == 0)
     return;
   withElement(array.type, [&](auto example) {
     using T = decltype(example);
     if constexpr (isFloatElement<T>)
-      scatter<T>(array, tokens, T(0.0f), [&](int64_t token) { return T(values[token] * factor); });
+      scatter<T>(array, tokens, T(0.0f), [&](int64_t number) { return T(values[number] * factor); }, {places, stride});
   });
 }
 

@@ -12,7 +12,7 @@ Status checkArray(const Array &array, const char *what, std::span<const int64_t>
 void scatterOutput(const Array &array, const Tokens &tokens, ElementType element, const char *values, int64_t places = 0,
                    int64_t stride = 1);
 /// Per-token gradients times a factor, 0 for ignored tokens. 'array' may be one entry of a larger array.
-void scatterGradient(const Array &array, const Tokens &tokens, const float *values, float factor);
+void scatterGradient(const Array &array, const Tokens &tokens, const float *values, float factor, int64_t places = 0, int64_t stride = 1);
 /// The gradient of a Vocab input times a factor.
 void storeVector(const Array &array, const float *values, float factor);
 /// A single number into an array of one element.

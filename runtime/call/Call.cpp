@@ -340,13 +340,17 @@ Status Call::storeOutputs() {
 
 Status Call::storeEntries(const GradientPlan &gradient, const Array &array) {
   bool hasEntries = array.rank > static_cast<int>(tokens.leading.size());
+  int64_t list = gradient.buffers.front();
+  if (hasEntries && gradient.buffers.size() == 1 && list >= 0 && plan.buffers[list].columns == array.extent(-1))
+    return work->storeTokenGradient(
+        array, {binding.memory(list), ElementType::F32, plan.buffers[list].columns, layout.geometry[list].stride0}, tokens);
   int64_t count = hasEntries ? array.extent(-1) : 1;
   for (int64_t entry = 0; entry < count; ++entry) {
     Array part = array;
     part.rank -= hasEntries;
     part.data = array.bytes() + (hasEntries ? entry * array.stride(-1) * elementBytes(array.type) : 0);
     int64_t buffer = entry < static_cast<int64_t>(gradient.buffers.size()) ? gradient.buffers[entry] : -1;
-    Status status = buffer < 0 ? work->storeZero(part) : work->storeTokenGradient(part, binding.memory(buffer), tokens);
+    Status status = buffer < 0 ? work->storeZero(part) : work->storeTokenGradient(part, {binding.memory(buffer)}, tokens);
     if (!status.isOk())
       return status;
   }

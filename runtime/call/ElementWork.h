@@ -36,7 +36,7 @@ public:
   virtual Status storeReduced(const Array &array, TokenValues values, const Tokens &tokens) = 0;
 
   /// Gradients in f32, brought to the caller's type.
-  virtual Status storeTokenGradient(const Array &array, const char *values, const Tokens &tokens) = 0;
+  virtual Status storeTokenGradient(const Array &array, TokenValues values, const Tokens &tokens) = 0;
   virtual Status storeVectorGradient(const Array &array, const char *values) = 0;
   virtual Status storeScalarGradient(const Array &array, const char *values, const Tokens &tokens) = 0;
   /// A gradient that kernels have written where it belongs. 'hasTokenRows': one row for each token.

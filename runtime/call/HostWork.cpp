@@ -95,8 +95,8 @@ Status HostWork::storeReduced(const Array &array, TokenValues values, const Toke
   return Status();
 }
 
-Status HostWork::storeTokenGradient(const Array &array, const char *values, const Tokens &tokens) {
-  scatterGradient(array, tokens, reinterpret_cast<const float *>(values), static_cast<float>(factor));
+Status HostWork::storeTokenGradient(const Array &array, TokenValues values, const Tokens &tokens) {
+  scatterGradient(array, tokens, reinterpret_cast<const float *>(values.data), static_cast<float>(factor), values.places, values.stride);
   return Status();
 }
 

@@ -16,7 +16,7 @@ public:
   Status checkIndices(int64_t buffer, const Tokens &tokens) override;
   Status storeTokens(const Array &array, TokenValues values, const Tokens &tokens) override;
   Status storeReduced(const Array &array, TokenValues values, const Tokens &tokens) override;
-  Status storeTokenGradient(const Array &array, const char *values, const Tokens &tokens) override;
+  Status storeTokenGradient(const Array &array, TokenValues values, const Tokens &tokens) override;
   Status storeVectorGradient(const Array &array, const char *values) override;
   Status storeScalarGradient(const Array &array, const char *values, const Tokens &tokens) override;
   Status finishGradient(const Array &array, bool hasTokenRows, const Tokens &tokens) override;

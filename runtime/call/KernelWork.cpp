@@ -92,7 +92,7 @@ Status KernelWork::findTokens(const IgnoreRule &rule, Tokens &tokens) {
   return Status();
 }
 
-Status KernelWork::loadEntry(size_t index, const Array &array, const Tokens &tokens, size_t entry, char *buffer) {
+Status KernelWork::loadEntries(size_t index, const Array &array, const Tokens &tokens, size_t entry, Entries to) {
   const InputPlan &input = plan.inputs[index];
   bool isPerToken = input.kind == InputKind::Token, hasEntries = input.entries > 0;
   Result<Elements> source = elementsOfInput(array, isPerToken ? tokens.leading.size() : array.rank - hasEntries);
@@ -103,18 +103,22 @@ Status KernelWork::loadEntry(size_t index, const Array &array, const Tokens &tok
   bool mayBeIgnored = hasEntries || input.name == arguments.ignore;
   std::optional<int64_t> exempt = mayBeIgnored ? arguments.ignoreIndex : std::nullopt;
   int32_t mark = loaded.device->indexReport()->numberOf(input.name) + 1;
-  LoadInput load{facts(), isPerToken ? map() : nullptr, array.elements(), *source, kindOf(input.element), buffer, wrong(), mark,
-                 input.isIndex, exempt.has_value(), plan.vocab, exempt.value_or(0)};
+  LoadInput load{facts(), isPerToken ? map() : nullptr, array.elements(), *source, kindOf(input.element), to.data, wrong(), mark,
+                 input.isIndex, exempt.has_value(), plan.vocab, exempt.value_or(0), to.count, hasEntries ? array.stride(-1) : 0, to.stride};
   checksIndices |= input.element == ElementType::I32;
   return isPerToken ? launch("load_input", load, tokens.total) : launchBlock("load_input", load);
 }
 
 Status KernelWork::loadInput(size_t index, const Array &array, const Tokens &tokens) {
   std::vector<char *> buffers = binding.entriesOf(index);
+  if (loaded.tables.inputs[index].buffers.size() == 1 && buffers.size() > 1) { // a list
+    int64_t stride = (buffers[1] - buffers[0]) / elementBytes(plan.inputs[index].element);
+    return loadEntries(index, array, tokens, 0, {buffers.front(), static_cast<int64_t>(buffers.size()), stride});
+  }
   for (size_t entry = 0; entry < buffers.size(); ++entry) {
     if (!buffers[entry])
       continue;
-    if (Status status = loadEntry(index, array, tokens, entry, buffers[entry]); !status.isOk())
+    if (Status status = loadEntries(index, array, tokens, entry, {buffers[entry], 1, 0}); !status.isOk())
       return status;
   }
   return Status();
@@ -176,8 +180,8 @@ Status KernelWork::storeReduced(const Array &array, TokenValues values, const To
                                                    values.data, wrong(), arguments.isZeroWhenAllIgnored, arguments.divisor != nullptr, *out});
 }
 
-Status KernelWork::storeTokenGradient(const Array &array, const char *values, const Tokens &tokens) {
-  return scatter(array, {values, ElementType::F32}, tokens, /*isScaled=*/true);
+Status KernelWork::storeTokenGradient(const Array &array, TokenValues values, const Tokens &tokens) {
+  return scatter(array, values, tokens, /*isScaled=*/true);
 }
 
 Status KernelWork::storeVectorGradient(const Array &array, const char *values) {

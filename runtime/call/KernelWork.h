@@ -17,7 +17,7 @@ public:
   Status checkIndices(int64_t buffer, const Tokens &tokens) override;
   Status storeTokens(const Array &array, TokenValues values, const Tokens &tokens) override;
   Status storeReduced(const Array &array, TokenValues values, const Tokens &tokens) override;
-  Status storeTokenGradient(const Array &array, const char *values, const Tokens &tokens) override;
+  Status storeTokenGradient(const Array &array, TokenValues values, const Tokens &tokens) override;
   Status storeVectorGradient(const Array &array, const char *values) override;
   Status storeScalarGradient(const Array &array, const char *values, const Tokens &tokens) override;
   Status finishGradient(const Array &array, bool hasTokenRows, const Tokens &tokens) override;
@@ -40,7 +40,12 @@ private:
   Result<Elements> elementsOfInput(const Array &array, size_t axes) const;
   Status scatter(const Array &array, TokenValues values, const Tokens &tokens, bool isScaled);
   Status scaleAll(const Array &array, const CallFacts *by);
-  Status loadEntry(size_t input, const Array &array, const Tokens &tokens, size_t entry, char *buffer);
+  /// Memory of a plan for one entry of an input, or for a list: 'count' entries, 'stride' elements from one to the next.
+  struct Entries {
+    char *data;
+    int64_t count, stride;
+  };
+  Status loadEntries(size_t input, const Array &array, const Tokens &tokens, size_t entry, Entries to);
 
   const LoadedPlan &loaded;
   const LaunchPlan &plan;

@@ -53,8 +53,8 @@ struct FillRows {
   int64_t first, unit;
 };
 
-/// Copies the entries of a token input that count; without 'map', 'count' elements of another input, in one block. An
-/// integer that is not allowed marks its token in 'wrong' (or, without map, the first) and becomes -1.
+/// Copies one entry of a token input, or all 'entries' of a list, for the tokens that count; without 'map', 'count' elements of another
+/// input, in one block. An integer that is not allowed marks its token in 'wrong' (or, without map, the first) and becomes -1.
 struct LoadInput {
   const CallFacts *facts;
   const int32_t *map;
@@ -66,6 +66,7 @@ struct LoadInput {
   int32_t mark; // what marks a token: 1 + number of the input, as IndexReport has them
   bool isIndex, hasExempt;
   int64_t vocab, exempt;
+  int64_t entries, entryStride, outStride; // strides in elements, of the source and of 'out'
 };
 
 /// One block. Sets facts.divisor, and facts.factor to its inverse where gradients are made already.

@@ -175,7 +175,7 @@ bool isAllowed(const LoadInput &to, int64_t value) {
   return !to.isIndex || (value >= 0 && value < to.vocab) || (to.hasExempt && value == to.exempt);
 }
 
-/// Copies element 'i'; false where it is not allowed.
+/// Copies one element to place 'i'; false where it is not allowed.
 bool loadOne(const LoadInput &to, int64_t i, int64_t offset) {
   if (to.kind != Kind::I32) {
     double value = numberAt(to.source, offset);
@@ -229,7 +229,10 @@ KERNEL void load_input(LoadInput to) {
   int64_t count = to.map ? global(to.facts)->counted : to.count;
   bool isFine = true;
   for (int64_t i = firstElement(); i < count; i += step()) {
-    bool isOne = loadOne(to, i, offsetOf(to.source, to.map ? global(to.map)[i] : i));
+    int64_t offset = offsetOf(to.source, to.map ? global(to.map)[i] : i);
+    bool isOne = true;
+    for (int64_t entry = 0; entry < to.entries; ++entry)
+      isOne &= loadOne(to, i + entry * to.outStride, offset + entry * to.entryStride);
     if (to.map && !isOne)
       global(to.wrong)[i] = to.mark;
     isFine &= isOne;

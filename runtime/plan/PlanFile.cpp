@@ -6,7 +6,7 @@ using namespace logitile;
 
 namespace {
 constexpr std::string_view kMagic = "logitile plan\n";
-constexpr uint64_t kVersion = 11;
+constexpr uint64_t kVersion = 12;
 
 // Each function below is the layout of one struct, for both directions: F is ByteWriter with const data, or ByteReader.
 

@@ -60,6 +60,12 @@ logitile.finish @later forward results ["loss" : f32] {{
 {HERE}
 logitile.yield %lse : f32
 }}""")
+PICKS = SWEEP.replace("] init {", '] picks [#logitile.pick<"z" at "candidates" places 64>] init {')
+PICKED = PROGRAM.replace(HERE, f"""{PICKS}
+logitile.finish @later forward places 64 summed results ["sum" : f32] {{
+{HERE}
+logitile.yield %of_candidates : f32
+}}""")
 # What stands around the example of an op, by mnemonic.
 AROUND = {
     "gradient": LOSS,
@@ -68,6 +74,7 @@ AROUND = {
     "sweep": PROGRAM,
     "finish": PROGRAM.replace(HERE, SWEEP + HERE),
     "known": AFTER,
+    "picked": PICKED,
     "schedule": PROGRAM,
     "buffer": SCHEDULE,
     "run": SCHEDULE,

@@ -11,16 +11,6 @@ logitile.program @a vocab 9 outputs [] indices [] checked [] {
 // -----
 
 logitile.program @a vocab 9 outputs [] indices [] checked [] {
-  // expected-error @+1 {{'logitile.finish' op has 'places' but no given lists}}
-  logitile.finish @f forward places 5 results ["x" : f32] {
-  ^bb0(%value: f32, %index: i32):
-    logitile.yield %value : f32
-  }
-}
-
-// -----
-
-logitile.program @a vocab 9 outputs [] indices [] checked [] {
   // expected-error @+1 {{'logitile.finish' op names 1 inputs of given lists; expected values and indices of 1 to 2}}
   logitile.finish @f forward lists ["a.values"] places 5 results ["x" : f32] {
   ^bb0(%value: f32, %index: i32):

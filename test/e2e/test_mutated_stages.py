@@ -146,7 +146,7 @@ def test_whole_texts_are_taken(made, tmp_path):
 
 
 def test_damaged_texts_are_refused_or_taken(tmp_path):
-    check(texts(("jsd",), ("plain",)), range(150), tmp_path)
+    check(texts(("jsd", "listed"), ("plain",)), range(170), tmp_path)
 
 
 @pytest.mark.full
@@ -154,7 +154,7 @@ def test_damaged_texts_are_refused_or_taken(tmp_path):
 @pytest.mark.parametrize("part", range(10))
 def test_many_damaged_texts_are_refused_or_taken(part, tmp_path):
     first = 1000 + 500 * part
-    check(texts(("jsd", "kept_set", "topk_kl"), ("plain", "jsd")), range(first, first + 500), tmp_path)
+    check(texts(("jsd", "kept_set", "listed"), ("plain", "listed")), range(first, first + 500), tmp_path)
 
 
 def test_what_a_tool_does_wrong_is_found(tmp_path, monkeypatch):

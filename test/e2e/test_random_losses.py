@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from gate import Sample
 from logitile.spec.gradient_flow import differentiable_outputs, reached_inputs
-from random_specs import random_loss
+from random_specs import FIRST_WITH_LISTS, random_loss
 from schedules import check_memory, smallest_workspace
 
 SEEDS = 220
+LIST_SEEDS = 40  # of losses that use Token[..., K] inputs as lists
 MORE_SEEDS = 60  # of --full, with larger arrays; test_fuzz_losses.py has others
 DTYPES = ("float32", "float32", "float32", "bfloat16", "float16")
 PRIMES = (2, 3, 31, 61, 127, 257, 509, 1021, 2039, 4999)
@@ -130,6 +131,11 @@ def scheduled_sample(seed, monkeypatch, large=False):
 @pytest.mark.contract("5 gate")
 @pytest.mark.parametrize("seed", range(SEEDS))
 def test_random_losses_pass_the_gate(seed, monkeypatch):
+    check(seed, monkeypatch)
+
+
+@pytest.mark.parametrize("seed", range(FIRST_WITH_LISTS, FIRST_WITH_LISTS + LIST_SEEDS))
+def test_random_losses_of_lists_pass_the_gate(seed, monkeypatch):
     check(seed, monkeypatch)
 
 

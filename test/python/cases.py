@@ -337,6 +337,18 @@ def topk_kl(z: lt.Logits, index: lt.Token[int, lt.K], logits: lt.Token[float, lt
     )
 
 
+def _listed(z, index, logits):
+    log_p = torch.log_softmax(z, 1).gather(1, index)
+    return (torch.sigmoid(logits) * (log_p - log_p.mean(1, keepdim=True)) ** 2).sum(1)
+
+
+@case(_listed)
+@lt.loss
+def listed(z: lt.Logits, index: lt.Token[int, lt.K], logits: lt.Token[float, lt.K]):
+    log_p = lt.log_softmax(z)[index]
+    return lt.sum(lt.sigmoid(logits) * lt.square(log_p - lt.mean(log_p)))
+
+
 def _mtp(z, index, decay):
     losses = -torch.log_softmax(z, 1).gather(1, index)
     return sum(decay**k * losses[:, k] for k in range(index.shape[1]))

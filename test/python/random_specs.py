@@ -18,6 +18,7 @@ import logitile as lt
 import numpy as np
 
 ENTRIES = 3  # K of the Token[int, K] and Token[float, K] inputs
+FIRST_WITH_LISTS = 310000  # seeds from here on use these inputs as lists; earlier ones keep their losses
 
 ANNOTATIONS = {
     "z": "lt.Logits", "t": "lt.Logits", "y": "lt.Token[int]", "ys": "lt.Token[int, lt.K]",
@@ -66,7 +67,7 @@ def random_loss(seed: int, several: bool = False) -> RandomLoss:
     Args:
         several: it returns lt.Outputs with a weight, further numbers, indices and conditions, each or not.
     """
-    grammar = _Grammar(random.Random(seed))
+    grammar = _Grammar(random.Random(seed), has_lists=seed >= FIRST_WITH_LISTS)
     result = grammar.outputs() if several else grammar.loss()
     lines = needed_lines([*grammar.lines, f"    return {result}"])
     used, parameters = parameters_of(lines)
@@ -165,8 +166,9 @@ class _Grammar:
     nest.
     """
 
-    def __init__(self, rng: random.Random):
+    def __init__(self, rng: random.Random, has_lists: bool = False):
         self.rng = rng
+        self.has_lists = has_lists
         self.lines: list[str] = []
         self.grid = False
         self.named: dict[str, list[str]] = {"logits": [], "log_probs": []}
@@ -190,6 +192,8 @@ class _Grammar:
         terms = [self.first_term(2)]
         for _ in range(self.rng.choice([0, 1, 1, 2])):
             terms.append(f"{self.number(0.1, 0.25, 0.5)} * {self.term(2)}")
+        if self.has_lists:
+            terms.append(f"{self.number(0.1, 0.25, 0.5)} * {self.over_places(2)}")
         return " + ".join(terms)
 
     def outputs(self) -> str:
@@ -426,10 +430,43 @@ class _Grammar:
         )
 
     def over_entries(self, depth):
+        if self.has_lists:
+            return self.over_places(depth)
         x = self.name("log_probs", f"lt.log_softmax({self.logits(depth)})")
         return self.choose(
             lambda: f"-sum(lt.where(lt.valid(k), {x}[k], 0.0) for k in ys)",
             lambda: f"sum(lt.where(lt.valid(k), -lt.log(1.1 - lt.exp({x}[k])), 0.0) for k in ys)",
             lambda: f"-sum(0.5**i * lt.where(lt.valid(k), {x}[k], 0.0) for i, k in enumerate(ys))",
             lambda: f"-sum(lt.where(lt.valid(k), e * {x}[k], 0.0) for k, e in zip(ys, c, strict=True))",
+        )
+
+    def over_places(self, depth):
+        """A sum over a list, with what a place that is ignored picks kept out."""
+        term = self.listed(depth)
+        total = self.choose(
+            lambda: f"lt.sum(lt.where(lt.valid(ys), {term}, 0.0))",
+            lambda: f"lt.mean(lt.where(lt.valid(ys), {term}, 0.0))",
+            lambda: f"lt.sum(lt.where(lt.valid(ys) & (c < 1.2), {term}, 0.0)) / (lt.sum(c) + 1.0)",
+        )
+        return self.choose(lambda: total, lambda: f"(a * {total})", lambda: f"lt.tanh({total} / 8.0)")
+
+    def listed(self, depth):
+        """A float for each place of ys, finite where the index is valid."""
+        x = self.choose(
+            lambda: f"lt.log_softmax({self.logits(depth)})[ys]",
+            lambda: f"lt.log_softmax({self.logits(depth)})[ys]",
+            lambda: f"{self.logits(depth)}[ys]",
+            lambda: f"{self.probs(depth)}[ys]",
+            lambda: f"({self.logits(depth)}[ys] - lt.logsumexp({self.logits(depth)}))",
+        )
+        return self.choose(
+            lambda: x,
+            lambda: f"c * {x}",
+            lambda: f"lt.log(1.1 + lt.square({x}))",
+            lambda: f"lt.square({x} - c) / 8.0",
+            lambda: f"lt.sigmoid({x}) * ({x} + a)",
+            lambda: f"lt.exp(-c) * ({x} - lt.sum(c) / b)",
+            lambda: f"lt.where(ys != y, {x}, c)",
+            lambda: f"w[ys] * {x}",
+            lambda: f"lt.stop_gradient(lt.sigmoid({x})) * {x}",
         )

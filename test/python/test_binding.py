@@ -369,8 +369,7 @@ def test_pairs_that_do_not_agree():
     ("b", np.zeros((2, 3), int), "'b' has shape [2, 3]; lt.Token[int, lt.K] needs [2, 3, K]: the leading "
      "dimensions of hidden, then the entries per token"),
     ("b", np.zeros((2, 3, 0), int), "'b' has 0 entries per token; lt.Token[int, lt.K] takes 1 to 4096"),
-    ("b", np.zeros((2, 3, 4097), int), "'b' has 4097 entries per token; lt.Token[int, lt.K] takes 1 to "
-     "4096"),
+    ("b", np.zeros((2, 3, 4097), int), "'b' has 4097 entries per token; lt.Token[int, lt.K] takes 1 to 4096"),
     ("h", f32(2, 3, 4), "'h' has shape [2, 3, 4]; lt.Token[float, 3] needs [2, 3, 3]: the leading "
      "dimensions of hidden, then the entries per token"),
     ("c", f32(V + 1), "'c' has shape [12]; lt.Vocab[float] needs [11]: the vocabulary"),

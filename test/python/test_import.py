@@ -50,7 +50,7 @@ def test_dir_of_a_head_has_what_language_md_has():
     public = {name for name in dir(logitile.Head) if not name.startswith("_")}
     assert public == {
         "compile", "compile_text", "constants", "explain", "finish", "finish_grad", "ir", "loss", "options",
-        "partial", "reference", "reference_grad", "value_and_grad", "view", "vocab_parallel",
+        "partial", "reference", "reference_grad", "value_and_grad", "view", "vocab_parallel", "with_options",
     }  # fmt: skip
 
 

@@ -318,12 +318,12 @@ def test_picks_by_an_entry_are_guarded(ignore_index):
     filecheck(
         printed,
         f"""
-        CHECK: %[[MASK:.*]] = logitile.gather %2[%1] : i1
+        CHECK: %[[MASK:.*]] = logitile.gather %1[%2] : i1
         CHECK: %[[FALSE:.*]] = arith.constant false
         CHECK: %[[IGNORED:.*]] = arith.constant {ignore_index} : i32
-        CHECK: %[[VALID:.*]] = arith.cmpi ne, %1, %[[IGNORED]] : i32
+        CHECK: %[[VALID:.*]] = arith.cmpi ne, %2, %[[IGNORED]] : i32
         CHECK: arith.select %[[VALID]], %[[MASK]], %[[FALSE]] : i1
-        CHECK: %[[Z:.*]] = logitile.gather %0[%1] : f32
+        CHECK: %[[Z:.*]] = logitile.gather %0[%2] : f32
         CHECK: %[[NAN:.*]] = arith.constant 0x7FC00000 : f32
         CHECK: arith.select %[[VALID]], %[[Z]], %[[NAN]] : f32
         CHECK: %[[COLUMN:.*]] = logitile.gather

@@ -208,62 +208,6 @@ def test_log_probabilities_with_a_bias():
     assert relative(alone.logprob, out.logprob) < 1e-6
 
 
-def outside(p):
-    return 1 - p.sum(1)
-
-
-RESTS = {
-    "drop": lambda q, log_p: (q.exp() * (q - log_p)).sum(1),
-    "normalize": lambda q, log_p: ((q / 2).softmax(1) * ((q / 2).log_softmax(1) - log_p)).sum(1),
-    "class": lambda q, log_p: (q.exp() * (q - log_p)).sum(1)
-    + outside(q.exp()) * (outside(q.exp()) / outside(log_p.exp())).log(),
-}
-
-
-@pytest.mark.parametrize("rest", RESTS)
-def test_what_becomes_of_the_rest_of_a_sparse_teacher(rest):
-    given = arguments(losses.sparse_distillation) | labelled() | vocab_values("bias")
-    rng = np.random.default_rng(3)
-    given["ids"] = np.stack([rng.permutation(23)[:4] for _ in range(6)])
-    given["teacher"] = np.log(rng.dirichlet(np.ones(6), 6)[:, :4]).astype(np.float32)
-
-    def dense(z, ids, teacher, target, bias):
-        log_p = ((z + bias) / 2).log_softmax(1).gather(1, ids)
-        return RESTS[rest](teacher, log_p)[target != -100].mean()
-
-    call = TorchCall(losses.sparse_distillation, given)
-    expected = dense(**call.values())
-    head = lt.jit(losses.sparse_distillation, rest=rest)
-    value, gradients = head.reference_grad(**given, temperature=2.0, wrt=["hidden", "weight"])
-    assert relative(value, expected.detach()) < 1e-12
-    wanted = call.gradients(expected)
-    for name in ("hidden", "weight"):
-        assert relative(gradients[name], wanted[name]) < 1e-10
-
-
-@pytest.mark.parametrize("rest", RESTS)
-def test_padding_of_a_sparse_teacher_counts_nothing(rest):
-    given = arguments(losses.sparse_distillation)
-    given["ids"] = np.arange(24).reshape(6, 4) % 23
-    given["teacher"] = np.full((6, 4), np.log(0.2), np.float32)
-    fewer = given | {"ids": given["ids"][:, :3], "teacher": given["teacher"][:, :3]}
-    given["ids"][:, 3], given["teacher"][:, 3] = -100, np.nan
-    head = lt.jit(losses.sparse_distillation, rest=rest)
-    (value, gradients), (less, wanted) = (head.reference_grad(**item) for item in (given, fewer))
-    np.testing.assert_allclose(value, less, rtol=1e-12)
-    for name, gradient in wanted.items():
-        np.testing.assert_allclose(gradients[name], gradient, rtol=1e-9, atol=1e-12)
-
-
-def test_a_teacher_without_a_rest():
-    """Nothing lies outside of the entries: the class of the rest has no share."""
-    given = arguments(losses.sparse_distillation)
-    given["ids"] = np.arange(24).reshape(6, 4) % 23
-    given["teacher"] = np.full((6, 4), np.log(0.25), np.float32)
-    values = [lt.jit(losses.sparse_distillation, rest=rest).reference(**given) for rest in RESTS]
-    np.testing.assert_allclose(values, values[0], rtol=1e-6)
-
-
 def test_a_sparse_teacher_with_a_bias_a_temperature_and_labels():
     given = arguments(losses.top_k_kl) | labelled() | vocab_values("bias")
 

@@ -1,5 +1,7 @@
 """Options and constants of lt.jit: what is accepted, and the full text of what is not."""
 
+from dataclasses import replace
+
 import logitile as lt
 import numpy as np
 import pytest
@@ -145,3 +147,77 @@ def test_numpy_constants_become_python_numbers():
 def test_a_head_tells_what_it_was_bound_to():
     head = lt.jit(lt.losses.cross_entropy, label_smoothing=0.1, workspace="1KiB", reduction="sum")
     assert repr(head) == "<head of 'cross_entropy', label_smoothing=0.1, reduction='sum', workspace=1024>"
+
+
+# ---- other options of a head -------------------------------------------------------------------------------
+
+
+@pytest.mark.contract("2 other options")
+def test_a_head_with_other_options():
+    head = lt.jit(lt.losses.focal, ignore_index=7, gamma=1.5, workspace="64MiB")
+    other = head.with_options(reduction="sum", gamma=3.0)
+    assert other.options == replace(head.options, reduction="sum") and other.constants == {"gamma": 3.0}
+    assert head.options.reduction is None and head.constants == {"gamma": 1.5}
+    assert head.with_options(workspace="auto", chunks=4).options.chunks == 4
+
+
+@pytest.mark.contract("2 other options")
+def test_the_same_choice_is_the_same_head():
+    head = lt.jit(lt.losses.cross_entropy)
+    for choice in (
+        {},
+        {"reduction": "sum"},
+        {"z_loss": 0.1},
+        {"returns": ("lse",)},
+        {"output_dtype": "hidden"},
+    ):
+        assert head.with_options(**choice) is head.with_options(**choice)
+    made = [head.with_options(label_smoothing=number) for number in (0, 0.0, -0.0, 1, 1.0)]
+    assert len({id(one) for one in made}) == 5
+    assert head.with_options(ignore_index=np.int64(3)) is head.with_options(ignore_index=3)
+    assert head.with_options(output_dtype=np.dtype("f4")) is head.with_options(output_dtype="float32")
+    assert head.with_options(reduction="sum").with_options(z_loss=0.1) is head.with_options(
+        z_loss=0.1, reduction="sum"
+    )
+
+
+def test_a_constant_that_has_no_text_makes_a_head_of_its_own():
+    @lt.loss
+    def first_of(z: lt.Logits, *, entries: list):
+        return z[entries[0]]
+
+    head, entries = lt.jit(first_of, entries=[1]), [2]
+    assert head.with_options(entries=entries) is not head.with_options(entries=entries)
+
+
+def test_a_head_that_becomes_another_one_is_not_taken_for_the_former():
+    head = lt.jit(lt.losses.cross_entropy)
+    changed = head.with_options(chunks=3)
+    changed.options = replace(changed.options, chunks=5)
+    assert head.with_options(chunks=3).options.chunks == 3
+
+
+def test_a_loss_keeps_a_number_of_heads():
+    @lt.loss
+    def scaled(z: lt.Logits, target: lt.Token[int], *, factor: int = 1):
+        return -factor * lt.log_softmax(z)[target]
+
+    head = lt.jit(scaled)
+    first = head.with_options(factor=-1)
+    for factor in range(300):
+        head.with_options(factor=factor)
+    assert len(vars(scaled.kept)) == 256
+    assert head.with_options(factor=299) is head.with_options(factor=299)
+    assert head.with_options(factor=-1) is not first
+
+
+@pytest.mark.parametrize(("options", "message"), [
+    ({"reduction": "men"}, "reduction='men' is none of 'mean', 'sum' and 'none'; did you mean 'mean'?"),
+    ({"z_los": 1.0}, "lt.jit has no option and 'cross_entropy' no constant 'z_los'; did you mean 'z_loss'?"),
+    ({"target": 1}, "'target' is an input of 'cross_entropy', not a constant: give it to the head, not to "
+     "lt.jit"),
+])  # fmt: skip
+def test_other_options_are_checked(options, message):
+    with pytest.raises(lt.CallError) as caught:
+        lt.jit(lt.losses.cross_entropy).with_options(**options)
+    assert str(caught.value) == message

@@ -95,10 +95,83 @@ def test_what_needs_a_program_is_refused(use):
         use(lt.jit(losses.cross_entropy, backend="reference"), *operands())
 
 
-def test_segments_are_refused():
-    segments = lt.Segments(torch.tensor([0, 0, 1, 1]), 2)
-    with pytest.raises(lt.CallValueError, match="takes no segments, whose sums are float32"):
-        lt.jit(losses.cross_entropy, backend="reference")(*operands(), target=labels(), segments=segments)
+# ---- sequences ---------------------------------------------------------------------------------------------
+
+SEGMENTS = {
+    "ids": lambda: lt.Segments(
+        torch.tensor([2, 0, -1, 0]), 3
+    ),  # the second has no token, the third is of none
+    "lengths": lambda: lt.Segments.from_lengths([1, 0, 3]),
+}
+
+
+@lt.loss
+def weighted(z: lt.Logits, target: lt.Token[int]):
+    log_p, share = lt.log_softmax(z), lt.stop_gradient(lt.softmax(z)[target])
+    return lt.Outputs(loss=-share * log_p[target], weight=share, entropy=-lt.sum(lt.exp(log_p) * log_p))
+
+
+@pytest.mark.contract("2 segments")
+@pytest.mark.parametrize("kind", SEGMENTS)
+@pytest.mark.parametrize("how", [{"reduction": "sum"}, {"all_ignored": "zero"}])
+def test_gradcheck_of_sequences(kind, how):
+    head = lt.jit(losses.cross_entropy, backend="reference", label_smoothing=0.125, **how)
+    segments = SEGMENTS[kind]()
+    gradcheck(lambda h, w: head(h, w, target=labels(), segments=segments), *operands())
+    gradcheck(lambda z: head(z=z, target=labels(), segments=segments), drawn(2, TOKENS, VOCAB))
+
+
+@pytest.mark.contract("2 segments")
+@pytest.mark.parametrize("divisor", [None, 7.0])
+@pytest.mark.parametrize("kind", SEGMENTS)
+def test_several_outputs_of_sequences_are_those_of_kernels(kind, divisor):
+    exact, segments = lt.jit(weighted, backend="reference", all_ignored="zero"), SEGMENTS[kind]()
+    leaves = operands()
+    found = exact(*leaves, target=labels(), segments=segments, divisor=divisor)
+    (found.loss.sum() + 2 * found.entropy[0]).backward()
+    short = [leaf.detach().float().requires_grad_() for leaf in leaves]
+    wanted = lt.jit(weighted, all_ignored="zero")(*short, target=labels(), segments=segments, divisor=divisor)
+    (wanted.loss.sum() + 2 * wanted.entropy[0]).backward()
+    for a, b in zip((*found, *(x.grad for x in leaves)), (*wanted, *(x.grad for x in short)), strict=True):
+        assert a.dtype == torch.float64 and a.shape == b.shape and relative(b.detach(), a.detach()) < 1e-5
+
+
+def test_gradients_of_sequences_of_numpy():
+    given = {name: item.detach().numpy() for name, item in zip(("h", "w"), operands(), strict=True)}
+    head, target = lt.jit(losses.cross_entropy, backend="reference", reduction="sum"), labels().numpy()
+    how = {"segments": lt.Segments([0, 0, 1, 1], 2), "grad_output": np.array([1.0, -2.0])}
+    value, gradients = head.value_and_grad(given["h"], given["w"], target=target, **how)
+    wanted, exact = head.reference_grad(given["h"], given["w"], target=target, **how)
+    np.testing.assert_array_equal(value, wanted)
+    for name, gradient in exact.items():
+        assert gradient.any()
+        np.testing.assert_array_equal(gradients[name], gradient)
+
+
+def test_lists_of_sequences_are_refused():
+    @lt.loss
+    def best(z: lt.Logits):
+        return lt.Outputs(total=lt.logsumexp(z), best=lt.topk(z, 2)[0])
+
+    how = {"segments": SEGMENTS["ids"]()}
+    given = [leaf.detach().float() for leaf in operands()]
+    for call in (lt.jit(best, backend="reference"), lt.jit(best).reference, lt.jit(best)):
+        with pytest.raises(lt.CallValueError, match="output 'best' is a list of 'lt.topk', with 2 numbers"):
+            call(*given, **how)
+
+
+# ---- what is refused ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("how", [{}, {"segments": SEGMENTS["ids"]()}])
+def test_another_type_of_gradients_is_refused(how):
+    with pytest.raises(lt.CallTypeError) as caught:
+        lt.jit(losses.cross_entropy, backend="reference").value_and_grad(
+            *operands(), target=labels(), grad_dtype="float32", **how
+        )
+    assert str(caught.value) == (
+        "grad_dtype='float32': gradients of backend='reference' are float64; leave it out"
+    )
 
 
 def test_calls_that_are_only_traced_are_refused():

@@ -106,8 +106,24 @@ WANTS = "it takes one integer per token, such as a target: the vocabulary axis i
      "with 0.5"),
     (lambda z, t: z[t[lt.argmax(z)]], "an entry of 't' is chosen with a Python int, known while tracing, "
      "not with <the result of 'lt.argmax' (PLACE): i32, one per token>"),
-    (lambda z, t: z[t + 1], "'[...]' of 'z' got the result of '+' (PLACE), a list of 2 places; a list of "
-     "indices is not computed: pick with an lt.Token[int, lt.K] input itself"),
+    (lambda z, t: z[t + 1], "'[...]' of 'z' got the result of '+' (PLACE), a list that was computed; a list "
+     "of indices is an input: compute it before the call"),
+    (lambda z, t: (t + 1)[0], "the result of '+' (PLACE) is a list of 2 numbers per token that was computed; "
+     "'[...]' takes single entries of an input, and entries of values that vary along the vocabulary"),
+    (lambda z, t: z * lt.to_float(t), "'z' varies along the vocabulary and the result of "
+     "'lt.to_float' (PLACE) is a list of 2 numbers per token; pick the entries first that belong to the "
+     "list, with value[indices]"),
+    (lambda z, t: lt.max(lt.to_float(t)), "'lt.max' of the result of 'lt.to_float' (PLACE) goes over the "
+     "vocabulary, but this is a list of 2 numbers per token; lt.sum and lt.mean go over its places"),
+    (lambda z, t: lt.any(lt.valid(t)), "'lt.any' of the result of a comparison (PLACE) goes over the "
+     "vocabulary, but this is a list of 2 numbers per token; add it up with lt.sum(lt.to_float(x))"),
+    (lambda z, t: lt.sum(t), "'lt.sum' takes floats, got the integer 't'; convert it with lt.to_float"),
+    (lambda z, t: lt.logsumexp(z[t]), "'lt.logsumexp' of the result of 'lt.where' (PLACE) goes over the "
+     "vocabulary, but this is a list of 2 numbers per token; lt.sum and lt.mean go over its places"),
+    (lambda z, t: lt.uniform(t), "'lt.uniform' takes one integer per token as 'seed', but 't' is a list of "
+     "2"),
+    (lambda z, t: lt.topk(lt.to_float(t), 1), "'lt.topk' of the result of 'lt.to_float' (PLACE) has nothing "
+     "to put in order: it is the same for every vocabulary entry"),
 ])  # fmt: skip
 def test_indices(use, text):
     @lt.loss

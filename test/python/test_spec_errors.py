@@ -110,13 +110,13 @@ def test_output_name_with_underscore():
 
 
 def test_entries_as_result():
-    def loss(z: lt.Logits, t: lt.Token[float, lt.K]):  # <-
+    def loss(z: lt.Logits, t: lt.Token[int, lt.K]):  # <-
         return t
 
     refused(
         loss,
-        "the loss of 'loss' is a list of 2 numbers per token, but it must be one number per token; reduce it "
-        "with lt.sum or lt.mean, or give a list another name",
+        "the loss of 'loss' is a list of 2 numbers per token, but it must be one number per token; add it up "
+        "with lt.sum, or give a list another name",
         entries=(("t", 2),),
     )
 

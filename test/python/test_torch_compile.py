@@ -282,3 +282,97 @@ def test_a_loaded_program_says_that_its_head_is_unknown(tmp_path):
     assert "is not known in this process; build it with lt.jit" in result.stdout, (
         result.stdout + result.stderr
     )
+
+
+# ---- heads that are made inside ----------------------------------------------------------------------------
+
+
+def make(loss, **options):
+    return lt.jit(loss, **options)
+
+
+def change(loss, **options):
+    return HEAD.with_options(**options)
+
+
+@pytest.mark.contract("4 torch compile", "2 other options")
+@pytest.mark.parametrize("made", [make, change])
+def test_a_head_is_made_inside(made):
+    hidden, weight, target = operands()
+
+    def step(x, w, reduction, smoothing):
+        head = made(lt.losses.cross_entropy, reduction=reduction, label_smoothing=smoothing)
+        return head(torch.tanh(x), w, target=target).sum()
+
+    run = compiled(step)
+    for reduction in ("sum", "none", "sum"):
+        for smoothing in (0.1, 0.2, 0.3):
+            more = reduction, smoothing
+            check_same(
+                lambda more=more: step(hidden, weight, *more),
+                lambda more=more: run(hidden, weight, *more),
+                hidden, weight,
+            )  # fmt: skip
+
+
+def test_heads_that_are_made_inside_are_told_apart():
+    """The graph of one loss or head is not that of another."""
+    hidden, weight, target = operands()
+    losses = (lt.losses.focal, lt.losses.cross_entropy, lt.losses.poly1)
+    run = compiled(lambda loss: lt.jit(loss)(hidden, weight, target=target))
+    for loss in losses:
+        check_close(run(loss), lt.jit(loss)(hidden, weight, target=target))
+    run = compiled(lambda head: head.with_options(reduction="sum")(hidden, weight, target=target))
+    heads = [lt.jit(loss) for loss in losses] + [lt.jit(lt.losses.focal, gamma=g) for g in (0.5, 1.0)]
+    for head in heads:
+        check_close(run(head), head.with_options(reduction="sum")(hidden, weight, target=target))
+
+
+def test_a_head_that_was_forgotten_is_made_again():
+    @lt.loss
+    def scaled(z: lt.Logits, target: lt.Token[int], *, factor: int = 1):
+        return -factor * lt.log_softmax(z)[target]
+
+    hidden, weight, target = operands()
+    run = compiled(lambda: lt.jit(scaled, factor=1)(hidden, weight, target=target))
+    first = run()
+    for factor in range(300):
+        lt.jit(scaled).with_options(factor=factor)
+    check_close(run(), first)
+
+
+def test_options_of_a_head_that_is_made_inside_are_checked():
+    hidden, weight, target = operands()
+    run = compiled(lambda: lt.jit(lt.losses.cross_entropy, reduction="men")(hidden, weight, target=target))
+    with pytest.raises(Exception, match="reduction='men' is none of 'mean', 'sum' and 'none'"):
+        run()
+
+
+def test_a_loss_that_is_made_inside_is_refused():
+    hidden, weight, target = operands()
+
+    def step():
+        @lt.loss
+        def own(z: lt.Logits, target: lt.Token[int]):
+            return -lt.log_softmax(z)[target]
+
+        return lt.jit(own)(hidden, weight, target=target)
+
+    with pytest.raises(torch._dynamo.exc.Unsupported) as caught:
+        compiled(step)()
+    assert "decorate the loss outside of the compiled function" in str(caught.value)
+    check_close(torch.compile(step, backend="aot_eager")(), step())  # with a break it runs
+
+
+def test_a_head_that_is_made_inside_takes_logits():
+    _, _, target = operands()
+    logits = torch.randn(N, V).requires_grad_()
+
+    @lt.loss
+    def new(z: lt.Logits, target: lt.Token[int]):
+        return -lt.log_softmax(z)[target]
+
+    def step():
+        return lt.jit(new)(z=logits, target=target)
+
+    check_same(step, compiled(step), logits)

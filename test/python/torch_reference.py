@@ -1,8 +1,7 @@
 """Evaluates a LossSpec in torch, at any float dtype and with torch's own autograd.
 
 It is a second opinion on the meaning of a spec, and tells how accurate torch itself is in a dtype. Values of
-one token are [N, 1], varying ones [N, V], lists [N, K]; whatever is the same for every token has 1 in place
-of N.
+one token are [N, 1], varying ones [N, V]; whatever is the same for every token has 1 in place of N.
 """
 
 from __future__ import annotations
@@ -74,8 +73,8 @@ REDUCTIONS = {
 
 
 def evaluate(spec, pairs, inputs, dtype):
-    """The per-token outputs of a spec, {name: [N] tensor}, of lists [N, K]; differentiable in
-    whatever leaf requires a gradient.
+    """The per-token outputs of a spec, {name: [N] tensor}; differentiable in whatever leaf requires a
+    gradient.
 
     Args:
         pairs: {name: (hidden [N, D], weight [V, D])} in 'dtype'.
@@ -86,8 +85,8 @@ def evaluate(spec, pairs, inputs, dtype):
     values = []
     for index, op in enumerate(spec.ops):
         values.append(_computed(spec, index, op, values, pairs, inputs, dtype))
-    found = {o.name: values[o.value].expand(tokens, -1) for o in spec.outputs}
-    return {o.name: found[o.name] if o.places is not None else found[o.name][:, 0] for o in spec.outputs}
+    shaped = {o.name: values[o.value].expand(tokens, o.places or 1) for o in spec.outputs}
+    return {o.name: shaped[o.name][:, 0] if o.places is None else shaped[o.name] for o in spec.outputs}
 
 
 def _computed(spec, index, op, values, pairs, inputs, dtype):
@@ -110,7 +109,7 @@ def _computed(spec, index, op, values, pairs, inputs, dtype):
     if op.name == "logitile.gather":
         return _picked(spec, *operands)
     if op.name == "logitile.sum_list":
-        return operands[0].sum(1, keepdim=True)
+        return operands[0].expand(-1, spec.ops[op.operands[0]].places or 1).sum(1, keepdim=True)
     if _is_log_softmax(spec, op):  # torch's own, which is what one would write there
         return torch.log_softmax(operands[0], 1)
     return ELEMENTWISE[op.name](*operands)
@@ -123,10 +122,8 @@ def _input(key, pairs, inputs):
     if key == CALL_TOKEN:
         return torch.arange(len(next(iter(pairs.values()))[0]))[:, None]
     value = inputs[key.name]
-    if key.places is not None:
-        return value
     if key.axis == "token":
-        return (value if key.index is None else value[:, key.index])[:, None]
+        return value if key.places else (value if key.index is None else value[:, key.index])[:, None]
     return value[None, :] if key.axis == "vocab" else value.reshape(1, 1) if key.axis == "scalar" else value
 
 

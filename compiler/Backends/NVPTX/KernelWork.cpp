@@ -272,7 +272,8 @@ private:
     case TermAction::Sum: // every thread has a column and looks at all tokens
       return addBytes(terms * sharing.threads * 2 * kNumberBytes, {}, tokensOf(op.getCount()));
     case TermAction::Add:
-      return addBytes(terms * rowReads() * 2 * kNumberBytes);
+      addBytes(terms * rowReads() * kNumberBytes);
+      return addNamed(op.getColumn(), terms * rowReads() / sharing.rows * kNumberBytes, op.getRow()); // all threads of the token's row
     case TermAction::Extract:
       addBytes(terms * rowReads() * kNumberBytes);
       return addNamed(op.getColumn(), terms * 2 * kNumberBytes, op.getRow()); // one thread has the entry

@@ -71,6 +71,8 @@ FailureOr<Extents> findExtents(KernelOp kernel) {
       found.narrowest = std::min(found.narrowest, elementBytes(store.getView()));
     if (auto finish = dyn_cast<FinishListOp>(op)) // it may have no tiles
       grow(found.rows, cast<IntegerAttr>(finish.getTokens()).getInt());
+    if (auto finish = dyn_cast<FinishPlacesOp>(op))
+      grow(found.rows, cast<IntegerAttr>(finish.getTokens()).getInt());
     for (Type type : op->getResultTypes()) {
       auto tile = dyn_cast<TileType>(type);
       if (tile && isWhole(tile) && isa<LoadOp, ProjectOp, ContractOp>(op))

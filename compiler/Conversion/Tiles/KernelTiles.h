@@ -30,6 +30,9 @@ protected:
   mlir::LogicalResult convert(MapOp op) final { return convertMap(self(), op); }
   mlir::LogicalResult convert(UpdateListsOp op) final { return convertUpdateLists(self(), op); }
   mlir::LogicalResult convert(FinishListOp op) final { return convertFinishList(self(), op); }
+  mlir::LogicalResult convert(PickEntriesOp op) final { return convertPickEntries(self(), op); }
+  mlir::LogicalResult convert(FinishPlacesOp op) final { return convertFinishPlaces(self(), op); }
+  mlir::LogicalResult convert(ScatterTermsOp op) final { return convertScatterTerms(self(), op); }
   mlir::Value loadElement(Place place) final { return e.load(place); }
 
   llvm::DenseMap<mlir::Value, Tile> tiles;

@@ -9,6 +9,20 @@ struct SparseTerm {
   Place columns, coefficients;
 };
 
+/// Calls 'body' with the terms of 'views', which are pairs of columns and coefficients: those of a list place after place.
+template <typename ContextT, typename Body> void forTerms(ContextT &kernel, mlir::ValueRange views, Body body) {
+  for (size_t i = 0; i + 1 < views.size(); i += 2) {
+    const View &columns = kernel.view(views[i]), &coefficients = kernel.view(views[i + 1]);
+    Int first = kernel.e.integer(0);
+    if (columns.isVector())
+      body(SparseTerm{columns.base, coefficients.base});
+    else
+      kernel.e.loop(kernel.e.integer(columns.extent(1)), [&](Int place) {
+        body(SparseTerm{kernel.windowOf(columns, first, place), kernel.windowOf(coefficients, first, place)});
+      });
+  }
+}
+
 /// Those of 'views', which are pairs of columns and coefficients.
 inline llvm::SmallVector<SparseTerm> termsOf(CodeBuilder &builder, const KernelControl &kernel, mlir::ValueRange views, Int first) {
   llvm::SmallVector<SparseTerm> terms;

@@ -7,8 +7,8 @@ using namespace logitile;
 
 Int TileConversion::throughMap(Value map, Int row) { return map ? builder.extend(loadElement(builder.at(view(map).base, row))) : row; }
 
-Int TileConversion::clampEntry(Value entry, const View &view, LoadGatherOp op) {
-  int64_t last = view.extent(op.getRow() ? 1 : 0) - 1;
+Int TileConversion::clampEntry(Value entry, const View &view) {
+  int64_t last = view.extent(view.isVector() ? 0 : 1) - 1;
   entry = arith::MaxSIOp::create(builder, entry, builder.number(builder.i32, 0));
   return builder.extend(arith::MinSIOp::create(builder, entry, builder.number(builder.i32, last)));
 }
@@ -20,6 +20,14 @@ LogicalResult TileConversion::checkElements(Operation *op, TileType type, const 
 }
 
 // ---- checks ---------------------------------------------------------------------------------------------------------
+
+/// Lists that are read, or picked: tokens are neighbours, for many of them are looked at together.
+static LogicalResult checkLists(Operation *op, TileConversion &conversion, ValueRange lists) {
+  for (Value list : lists)
+    if (conversion.view(list).layout() != Layout::ColumnMajor)
+      return op->emitOpError() << "goes through a list in " << conversion.view(list).type << "; expected layout column_major";
+  return success();
+}
 
 /// A map names rows of memory: in other memory it would mean nothing, and conversions would leave it out.
 LogicalResult TileConversion::checkMap(Operation *op, Value value, Value map) {
@@ -46,6 +54,8 @@ LogicalResult TileConversion::check(Operation &op) {
       .Case<LoadOp, StoreOp>([&](auto transfer) { return checkMap(transfer, transfer.getView(), transfer.getMap()); })
       .Case<LoadGatherOp>([](auto gather) { return checkGather(gather); })
       .Case<SumRowsOp>([&](auto sum) { return checkSum(sum); })
+      .Case<PickEntriesOp>([&](auto pick) { return checkLists(pick, *this, pick.getPicks()); })
+      .Case<ScatterTermsOp>([&](auto terms) { return checkLists(terms, *this, terms.getTerms()); })
       .Default([](Operation *) { return success(); });
 }
 
@@ -77,7 +87,8 @@ LogicalResult TileConversion::convertOp(Operation &op) {
     return failure();
   return llvm::TypeSwitch<Operation *, LogicalResult>(&op)
       .Case<scf::ForallOp, scf::ForOp, LoadOp, StoreOp, LoadGatherOp, ProjectOp, ContractOp, ContractSparseOp, SparseTermsOp, SumRowsOp,
-            SumTokensOp, MapOp, UpdateListsOp, FinishListOp>([&](auto tiles) { return convert(tiles); })
+            SumTokensOp, MapOp, UpdateListsOp, FinishListOp, PickEntriesOp, FinishPlacesOp, ScatterTermsOp>(
+          [&](auto tiles) { return convert(tiles); })
       .Case<InitStateOp>([&](auto init) { return convertInitState(init); })
       .Case<UpdateStateOp>([&](auto update) { return update.getState().empty() ? success() : convert(update); })
       .Case<scf::YieldOp, scf::InParallelOp>([](auto) { return success(); })

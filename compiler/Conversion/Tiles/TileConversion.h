@@ -10,8 +10,8 @@ public:
 
   /// The row of a view that row 'row' stands for, where 'map' may be null.
   Int throughMap(mlir::Value map, Int row);
-  /// The column that 'entry', an i32, gathers from 'view': the nearest one where there is none of this number.
-  Int clampEntry(mlir::Value entry, const View &view, LoadGatherOp op);
+  /// The entry of the last dimension of 'view' that 'entry', an i32, gathers: the nearest one where there is none of this number.
+  Int clampEntry(mlir::Value entry, const View &view);
   /// Fails with an error at 'op' where elements of 'view' do not become those of 'type'.
   mlir::LogicalResult checkElements(mlir::Operation *op, TileType type, const View &view);
 
@@ -32,6 +32,9 @@ protected:
   virtual mlir::LogicalResult convert(MapOp op) = 0;
   virtual mlir::LogicalResult convert(UpdateListsOp op) = 0;
   virtual mlir::LogicalResult convert(FinishListOp op) = 0;
+  virtual mlir::LogicalResult convert(PickEntriesOp op) = 0;
+  virtual mlir::LogicalResult convert(FinishPlacesOp op) = 0;
+  virtual mlir::LogicalResult convert(ScatterTermsOp op) = 0;
   /// Lanes of the values that scalar regions become; 0: scalars.
   virtual int64_t regionLanes() const = 0;
   /// Makes 'value' the start of the row state 'row', in every row.

@@ -44,7 +44,7 @@ private:
         .Case<arith::SelectOp>([&](arith::SelectOp select) { return isFloat() ? exponentials.selectedOrNaN(select) : Value(); })
         .Case<ReduceOp>([&](ReduceOp reduce) { return reductionOf(reduce); })
         .Case<GatherOp>([&](GatherOp pick) {
-          return Varying::isList(pick.getValue()) ? Value() : entryOf(pick.getValue(), integers.index(pick.getIndex()));
+          return Varying::isTopList(pick.getValue()) ? Value() : entryOf(pick.getValue(), integers.index(pick.getIndex()));
         })
         .Case<arith::AddIOp>([&](auto) { return integers.saturated(Integers::Kind::Add, x(0), x(1)); })
         .Case<arith::SubIOp>([&](auto) { return integers.saturated(Integers::Kind::Sub, x(0), x(1)); })

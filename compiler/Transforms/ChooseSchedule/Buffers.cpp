@@ -93,6 +93,12 @@ void ScheduleBuilder::declareRows(SweepOp sweep, Use use) {
   for (auto [list, places] : llvm::enumerate(sweep.getPlaces()))
     declare({BufferRole::RowList, sweep.getSymName(), list}, Scope::Chunk, use,
             view({ShapedType::kDynamic, problem.vocabSplits * places}, word));
+  for (auto [number, pick] : llvm::enumerate(sweep.listPicks())) {
+    BufferKey key{BufferRole::RowPick, sweep.getSymName(), static_cast<int64_t>(number)};
+    bool isSaved = problem.isSplit() && problem.picksInBackward.contains({sweep.getSymName(), key.entry.value()});
+    declare(key, isSaved ? Scope::Saved : Scope::Chunk, isSaved ? Both : use,
+            view({ShapedType::kDynamic, pick.getPlaces()}, Float32Type::get(sweep.getContext()), Layout::ColumnMajor));
+  }
 }
 
 /// Memory of the caller, and the runtime's copies of small inputs: 32 bits or a byte each, tokens that count only.
@@ -113,7 +119,10 @@ void ScheduleBuilder::declareInputs() {
     BufferKey key = bufferOf(input);
     Type element = input.getType();
     switch (input.getKind()) {
-    case InputKind::Token: declare(key, Scope::Call, Both, view({kTokens}, element)); break;
+    case InputKind::Token:
+      declare(key, Scope::Call, Both,
+              input.getPlaces() ? view({kTokens, *input.getPlaces()}, element, Layout::ColumnMajor) : view({kTokens}, element));
+      break;
     case InputKind::Cotangent:
       declare(key, Scope::Call, problem.isSplit() ? Backward : Both, view({kTokens}, element));
       break;
@@ -167,7 +176,9 @@ void ScheduleBuilder::declareKnown() {
       SmallVector<int64_t, 2> extents{ShapedType::kDynamic};
       if (std::optional<int64_t> places = problem.placesOf(finish))
         extents.push_back(*places);
-      declare(bufferOf(result), scope, use, view(extents, type));
+      // Tokens are neighbours in lists that only kernels read, as they are in lists that are inputs.
+      bool isInternal = finish.isOfPlaces() && extents.size() == 2 && !problem.knownOfCall.contains(result);
+      declare(bufferOf(result), scope, use, view(extents, type, isInternal ? Layout::ColumnMajor : Layout::Strided));
     }
   }
 }

@@ -109,6 +109,7 @@ static std::string nameOf(BufferKey key, Operation *part) {
   case BufferRole::RowState:
     return "state_" + owner + "_" + cast<StringAttr>(cast<SweepOp>(part).getStateNames()[*key.entry]).str();
   case BufferRole::RowList: return "list_" + owner + entry;
+  case BufferRole::RowPick: return "picked_" + owner + entry;
   case BufferRole::Result:
     return "known_" + cast<StringAttr>(cast<FinishOp>(part).getResultNames()[*key.entry]).str();
   case BufferRole::TokenMap: return "tokens_map";
@@ -124,7 +125,8 @@ void ScheduleBuilder::emitBuffers(OpBuilder &b) {
   SymbolTable symbols(schedule);
   for (auto [buffer, plan] : llvm::zip_equal(buffers, plans)) {
     auto [key, type] = buffer;
-    bool isOfPart = llvm::is_contained({BufferRole::RowState, BufferRole::RowList, BufferRole::Result}, key.role), hasOwner = !key.owner.empty();
+    bool isOfPart = llvm::is_contained({BufferRole::RowState, BufferRole::RowList, BufferRole::RowPick, BufferRole::Result}, key.role);
+    bool hasOwner = !key.owner.empty();
     Operation *part = isOfPart ? SymbolTable::lookupSymbolIn(ProgramOp(problem.program), key.owner) : nullptr;
     std::string name = nameOf(key, part);
     std::replace_if(name.begin(), name.end(), [](char c) { return !llvm::isAlnum(c) && c != '_'; }, '_');
@@ -199,7 +201,8 @@ void ScheduleBuilder::emitSweep(OpBuilder &b, SweepOp sweep, bool makesStored) {
 
 void ScheduleBuilder::emitFinishes(OpBuilder &b, SweepOp sweep, Phase phase) {
   for (FinishOp finish : problem.finishesAfter(sweep, phase)) {
-    LaunchOp op = launch(b, finish.getSymName(), finish.isOfList() ? Purpose::ListFinish : Purpose::Finish, {{"TM", number(problem.tiles.TM)}});
+    Purpose purpose = finish.isOfList() ? Purpose::ListFinish : finish.isOfPlaces() ? Purpose::PlaceFinish : Purpose::Finish;
+    LaunchOp op = launch(b, finish.getSymName(), purpose, {{"TM", number(problem.tiles.TM)}});
     op.setFinishAttr(symbolOf(finish));
     if (finish.getSweepAttr())
       op.setSweepAttr(finish.getSweepAttr());

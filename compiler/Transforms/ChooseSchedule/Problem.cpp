@@ -17,8 +17,11 @@ static void collectPairs(Operation *op, SmallVectorImpl<StringRef> &names) {
   op->walk([&](Operation *part) {
     if (auto input = dyn_cast<InputOp>(part); input && input.getKind() == InputKind::Logits)
       add(input.getName());
-    if (auto sweep = dyn_cast<SweepOp>(part); sweep && sweep.getAlong())
+    auto sweep = dyn_cast<SweepOp>(part);
+    if (sweep && sweep.getAlong())
       add(*sweep.getAlong());
+    for (PickAttr pick : sweep ? sweep.listPicks() : SmallVector<PickAttr>())
+      add(pick.getLogits());
   });
 }
 SmallVector<StringRef> Problem::pairsOf(ArrayRef<Operation *> parts) const {
@@ -40,6 +43,10 @@ void Problem::collectReads() {
     bool needsMemory = input.getKind() != InputKind::Logits;
     if (needsMemory && seen.insert({input.getKind(), input.getName(), input.getIndex().value_or(-1)}).second)
       inputs.push_back(input);
+  });
+  program.walk([&](PickedOp picked) {
+    if (auto finish = picked->getParentOfType<FinishOp>(); !finish || finish.getPhase() > Phase::Forward)
+      picksInBackward.insert({picked.getSource().getFinish().getValue(), picked.getSource().getNumber()});
   });
   program.walk([&](KnownOp known) {
     auto finish = known->getParentOfType<FinishOp>();

@@ -42,6 +42,7 @@ struct Problem {
   llvm::SmallVector<InputOp> inputs;      // that need memory of their own: one op for each, in the order of the program
   llvm::DenseSet<mlir::Attribute> knownOfCall;    // results of finishes that the runtime reads
   llvm::DenseSet<mlir::Attribute> knownInBackward; // and those that are read after the forward phase
+  llvm::DenseSet<std::pair<llvm::StringRef, int64_t>> picksInBackward; // picks, by sweep and number, that are read then
   /// Whether logits are dot products, of hidden states in rows. The number of chunks does not change it, so that the bits of a
   /// token's results do not depend on that number.
   bool hasFewTokens() const { return request.getTokens() <= facts.mostFewTokens; }

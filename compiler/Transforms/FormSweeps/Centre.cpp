@@ -20,7 +20,7 @@ std::optional<std::pair<NodeRef, NodeRef>> Planner::strip(NodeRef node, unsigned
 std::optional<std::pair<NodeRef, NodeRef>> Planner::stripOnce(NodeRef node, unsigned L) {
   auto both = [&](NodeRef a, NodeRef b, auto join) -> std::optional<std::pair<NodeRef, NodeRef>> {
     auto x = strip(a, L), y = strip(b, L);
-    if (!x || !y)
+    if (!x || !y || !Graph::mayLeaveSum(*x, *y))
       return std::nullopt;
     return std::pair((g.*join)(x->first, y->first), (g.*join)(x->second, y->second));
   };

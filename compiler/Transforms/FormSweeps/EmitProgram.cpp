@@ -5,8 +5,8 @@ using namespace mlir;
 using namespace logitile;
 
 ProgramEmitter::ProgramEmitter(Planner &planner, const Placement &placement, ArrayRef<std::pair<StringRef, NodeRef>> outputs,
-                               ArrayRef<GradientNodes> gradients)
-    : planner(planner), placement(placement), outputs(outputs), gradients(gradients), builder(planner.g.context) {
+                               const llvm::StringMap<int64_t> &places, ArrayRef<GradientNodes> gradients)
+    : planner(planner), placement(placement), outputs(outputs), places(places), gradients(gradients), builder(planner.g.context) {
   for (auto [i, sweep] : llvm::enumerate(placement.forward))
     for (Accumulator *accumulator : sweep)
       accumulatorStages[accumulator->number] = i + 1;
@@ -38,6 +38,8 @@ int ProgramEmitter::pointOf(NodeRef node) {
     point = backwardStage() * kHops;
   else if (node->isPlaceOfList()) // a hop after its list is made
     point = stageOf(planner.accumulatorOf(node->operand(0))) * kHops + 1;
+  else if (node->is(NodeOp::SumList)) // a hop after the list is known
+    point = std::max(pointOf(node->operand(0)), 0) + 1;
   else if (node->is(NodeOp::Gather)) { // of memory: a hop after its index is known
     NodeRef index = settle(node->operand(1));
     point = index->is(NodeOp::Input) ? kFree : std::max(pointOf(index), 0) + 1;
@@ -237,6 +239,11 @@ std::string ProgramEmitter::finishName(int point) {
   return "finish" + std::to_string(point / kHops) + (point % kHops ? "_" + std::to_string(point % kHops) : "");
 }
 
+std::string ProgramEmitter::placesName(PlaceKey key) {
+  auto [point, places, isSummed] = key;
+  return finishName(point) + (isSummed ? "_sums" : "_lists") + std::to_string(places);
+}
+
 static std::string listName(unsigned list) { return "list" + std::to_string(list); }
 static std::string placeName(unsigned list, int64_t place) { return "place" + std::to_string(list) + "_" + std::to_string(place); }
 
@@ -255,6 +262,29 @@ ResultAttr ProgramEmitter::request(NodeRef node, Part part) {
   if (!result)
     result = addRequest(std::max(pointOf(node), 0), {uniqueName(node, part), node, part, false});
   return result;
+}
+
+ResultAttr ProgramEmitter::addPlaceRequest(PlaceKey key, Request request) {
+  usedNames.insert(request.name);
+  std::vector<Request> &wanted = placeRequests[key];
+  wanted.push_back(std::move(request));
+  return ResultAttr::get(FlatSymbolRefAttr::get(builder.getContext(), placesName(key)), wanted.size() - 1);
+}
+
+ResultAttr ProgramEmitter::requestSum(NodeRef sum) {
+  ResultAttr &result = sumResults[sum];
+  if (!result) {
+    NodeRef list = sum->operand(0);
+    result = addPlaceRequest({std::max(pointOf(list), 0), list->places, true}, {uniqueName(sum, Part::Whole), list, Part::Whole, false});
+  }
+  return result;
+}
+
+ResultAttr ProgramEmitter::pickOf(NodeRef accumulator) {
+  unsigned stage = accumulatorStages.lookup(accumulator->index);
+  SmallVector<Accumulator *> picks = picksOf(placement.forward[stage - 1]);
+  int64_t number = llvm::find(picks, planner.accumulatorOf(accumulator)) - picks.begin();
+  return ResultAttr::get(FlatSymbolRefAttr::get(builder.getContext(), "forward" + std::to_string(stage - 1)), number);
 }
 
 ResultAttr ProgramEmitter::requestPlace(NodeRef node) {
@@ -279,7 +309,13 @@ void ProgramEmitter::requestOutputs() {
       usedNames.insert(name);
       continue;
     }
-    ResultAttr result = addRequest(std::max(pointOf(node), 0), {name.str(), node, Part::Whole, true});
+    int point = std::max(pointOf(node), 0);
+    if (int64_t count = places.lookup(name)) {
+      ResultAttr result = addPlaceRequest({point, count, false}, {name.str(), node, Part::Whole, true});
+      attributes.push_back(OutputAttr::get(builder.getContext(), name, typeOf(builder.getContext(), node->type), result, /*state=*/false));
+      continue;
+    }
+    ResultAttr result = addRequest(point, {name.str(), node, Part::Whole, true});
     attributes.push_back(OutputAttr::get(builder.getContext(), name, typeOf(builder.getContext(), node->type), result, /*state=*/false));
     // Others may read it there, unless it changes its type on the way.
     if (node->type != NodeType::Bool)
@@ -374,34 +410,67 @@ void ProgramEmitter::emitSweep(unsigned stage, Phase phase, const SweepAccumulat
   llvm::BumpPtrAllocator strings;
   describeState(accumulators, builder, stateNames, types, strings);
   SmallVector<int64_t> places = llvm::map_to_vector(listsOf(accumulators), [](Accumulator *list) { return list->places; });
+  SmallVector<Attribute> picks = llvm::map_to_vector(picksOf(accumulators), [&](Accumulator *pick) -> Attribute {
+    return PickAttr::get(builder.getContext(), pick->base->name, pick->index->name, pick->places);
+  });
   auto sweep = SweepOp::create(builder, program.getLoc(), name, phase, /*along=*/StringAttr(), builder.getStrArrayAttr(stateNames),
-                               builder.getTypeArrayAttr(types), places.empty() ? DenseI64ArrayAttr() : builder.getDenseI64ArrayAttr(places));
+                               builder.getTypeArrayAttr(types), places.empty() ? DenseI64ArrayAttr() : builder.getDenseI64ArrayAttr(places),
+                               picks.empty() ? ArrayAttr() : builder.getArrayAttr(picks));
   emitSweepRegions(*this, sweep, accumulators, stage * kHops);
 }
 
 /// The finishes of one stage, hops descending: hop 0 takes the sweep's state.
 void ProgramEmitter::emitFinishes(unsigned stage, Phase phase, const SweepAccumulators &accumulators, StringRef sweep) {
-  while (true) {
-    auto last = requests.lower_bound((stage + 1) * kHops);
-    if (last == requests.begin())
-      return;
-    --last;
-    int point = last->first;
-    if (point < static_cast<int>(stage) * kHops)
-      return;
-    emitFinish(point, phase, point % kHops == 0 ? &accumulators : nullptr, sweep);
-    requests.erase(point);
+  while (std::optional<int> point = lastPoint(stage)) {
+    emitPlaceFinishes(*point, phase); // behind the finish of the same point, which they may ask for more
+    if (!requests.count(*point))
+      continue;
+    emitFinish(*point, phase, *point % kHops == 0 ? &accumulators : nullptr, sweep);
+    requests.erase(*point);
   }
+}
+
+/// The last point of a stage at which a value is wanted.
+std::optional<int> ProgramEmitter::lastPoint(unsigned stage) const {
+  int first = stage * kHops, last = -1;
+  for (const auto &[point, unused] : requests)
+    if (point < first + kHops)
+      last = std::max(last, point);
+  for (const auto &[key, unused] : placeRequests)
+    if (std::get<0>(key) < first + kHops)
+      last = std::max(last, std::get<0>(key));
+  return last >= first ? std::optional(last) : std::nullopt;
+}
+
+void ProgramEmitter::emitPlaceFinishes(int point, Phase phase) {
+  SmallVector<PlaceKey> keys;
+  for (const auto &[key, unused] : placeRequests)
+    if (std::get<0>(key) == point)
+      keys.push_back(key);
+  for (const PlaceKey &key : keys) {
+    emitPlaceFinish(key, phase);
+    placeRequests.erase(key);
+  }
+}
+
+/// Per-token values are known by then: the region computes what differs among places.
+void ProgramEmitter::emitPlaceFinish(PlaceKey key, Phase phase) {
+  auto [point, places, isSummed] = key;
+  builder.setInsertionPointToStart(&program.getBody().front());
+  auto finish = FinishOp::create(builder, program.getLoc(), placesName(key), phase, /*sweep=*/FlatSymbolRefAttr(), builder.getArrayAttr({}),
+                                 builder.getArrayAttr({}), /*list=*/IntegerAttr(), /*given=*/ArrayAttr(), builder.getI64IntegerAttr(places),
+                                 isSummed, /*place=*/IntegerAttr());
+  RegionEmitter emitter(*this, finish.getBody().emplaceBlock(), point + 1, /*isFinish=*/true);
+  emitResults(finish, emitter, placeRequests[key]);
 }
 
 void ProgramEmitter::emitFinish(int point, Phase phase, const SweepAccumulators *accumulators, StringRef sweep) {
   builder.setInsertionPointToStart(&program.getBody().front());
-  const std::vector<Request> &wanted = requests[point];
   bool hasState = accumulators && !accumulators->empty();
   auto finish = FinishOp::create(builder, program.getLoc(), finishName(point), phase,
                                  hasState ? FlatSymbolRefAttr::get(builder.getContext(), sweep) : FlatSymbolRefAttr(),
                                  builder.getArrayAttr({}), builder.getArrayAttr({}), /*list=*/IntegerAttr(), /*given=*/ArrayAttr(),
-                                 /*places=*/IntegerAttr(), /*place=*/IntegerAttr());
+                                 /*places=*/IntegerAttr(), /*summed=*/false, /*place=*/IntegerAttr());
   Block &block = finish.getBody().emplaceBlock();
   RegionEmitter emitter(*this, block, point, /*isFinish=*/true);
   if (hasState) {
@@ -418,6 +487,10 @@ void ProgramEmitter::emitFinish(int point, Phase phase, const SweepAccumulators 
         emitter.bind(accumulator, block.getArgument(slot));
     }
   }
+  emitResults(finish, emitter, requests[point]);
+}
+
+void ProgramEmitter::emitResults(FinishOp finish, RegionEmitter &emitter, const std::vector<Request> &wanted) {
   SmallVector<StringRef> resultNames;
   SmallVector<Type> resultTypes;
   SmallVector<Value> results;
@@ -456,7 +529,7 @@ void ProgramEmitter::emitListFinish(Accumulator *list, StringRef name, IntegerAt
   auto sweep = FlatSymbolRefAttr::get(builder.getContext(), "forward" + std::to_string(stage - 1));
   auto finish = FinishOp::create(builder, program.getLoc(), name, Phase::Forward, sweep, builder.getArrayAttr({}), builder.getArrayAttr({}),
                                  builder.getI64IntegerAttr(llvm::find(lists, list) - lists.begin()), /*given=*/ArrayAttr(),
-                                 /*places=*/IntegerAttr(), place);
+                                 /*places=*/IntegerAttr(), /*summed=*/false, place);
   Block &block = finish.getBody().emplaceBlock();
   RegionEmitter emitter(*this, block, stage * kHops, /*isFinish=*/false);
   for (auto [type, label] : {std::pair(NodeType::Float, "value"), {NodeType::Int, "index"}}) {
@@ -476,7 +549,8 @@ void ProgramEmitter::emitListFinish(Accumulator *list, StringRef name, IntegerAt
 
 void ProgramEmitter::emitAdjoint(const GradientNodes &gradient, Value dense, ValueRange columns, ValueRange coefficients) {
   IntegerAttr index = gradient.index < 0 ? IntegerAttr() : builder.getI64IntegerAttr(gradient.index);
-  AdjointOp::create(builder, gradient.loc, gradient.kind, builder.getStringAttr(gradient.name), index, dense, columns, coefficients);
+  IntegerAttr count = gradient.places == 0 ? IntegerAttr() : builder.getI64IntegerAttr(gradient.places);
+  AdjointOp::create(builder, gradient.loc, gradient.kind, builder.getStringAttr(gradient.name), index, count, dense, columns, coefficients);
 }
 
 /// Gradients per element. Present, if empty, where a fused sweep needs a pass over the vocabulary.
@@ -498,7 +572,9 @@ void ProgramEmitter::emitGradient() {
       auto [column, coefficient] = row;
       // A result of its own: kernels may change it in place.
       std::string name = ("row." + gradient.name + "." + Twine(i)).str();
-      ResultAttr own = addRequest(std::max<int>(pointOf(coefficient), backwardStage() * kHops), {name, coefficient, Part::Whole, false});
+      int point = std::max<int>(pointOf(coefficient), backwardStage() * kHops);
+      Request wanted{name, coefficient, Part::Whole, false};
+      ResultAttr own = column->places > 0 ? addPlaceRequest({point, column->places, false}, wanted) : addRequest(point, wanted);
       auto read = [&](ResultAttr known, Type type) -> Value { return KnownOp::create(emitter.ops(), gradient.loc, type, known); };
       columns.push_back(settle(column)->is(NodeOp::Input) ? emitter.value(column) : read(request(column, Part::Whole), i32));
       coefficients.push_back(read(own, f32));
@@ -520,8 +596,9 @@ void ProgramEmitter::emitPerTokenGradients() {
     Value dense;
     if (gradient.dense) {
       std::string name = ("gradient." + gradient.name).str() + (gradient.index < 0 ? "" : "." + std::to_string(gradient.index));
-      ResultAttr known =
-          addRequest(std::max<int>(pointOf(gradient.dense), backwardStage() * kHops), {name, gradient.dense, Part::Whole, false});
+      int point = std::max<int>(pointOf(gradient.dense), backwardStage() * kHops);
+      Request wanted{name, gradient.dense, Part::Whole, false};
+      ResultAttr known = gradient.places > 0 ? addPlaceRequest({point, gradient.places, false}, wanted) : addRequest(point, wanted);
       dense = KnownOp::create(builder, gradient.loc, builder.getF32Type(), known);
     }
     emitAdjoint(gradient, dense, {}, {});

@@ -15,10 +15,13 @@ enum class Part { Whole, High, Low };
 constexpr int kHops = 1024;
 constexpr int kFree = -1; // inputs, constants, and what is cheap to make of them
 
+class RegionEmitter;
+
 class ProgramEmitter {
 public:
+  /// 'places': of those outputs that are lists, how many places they have.
   ProgramEmitter(Planner &planner, const Placement &placement, llvm::ArrayRef<std::pair<llvm::StringRef, NodeRef>> outputs,
-                 llvm::ArrayRef<GradientNodes> gradients);
+                 const llvm::StringMap<int64_t> &places, llvm::ArrayRef<GradientNodes> gradients);
   /// Builds the program before 'loss'.
   ProgramOp emit(LossOp loss);
   /// Whether all values of the program are there; else errors were emitted.
@@ -45,6 +48,10 @@ public:
   ResultAttr request(NodeRef node, Part part);
   /// Asks the finish at a place of a list for the value or the index there.
   ResultAttr requestPlace(NodeRef node);
+  /// Asks the finish that goes through the places of 'sum's list for their sum.
+  ResultAttr requestSum(NodeRef sum);
+  /// The pick of a sweep that 'accumulator' stands for.
+  ResultAttr pickOf(NodeRef accumulator);
   unsigned stageOf(const Accumulator *accumulator) const { return accumulatorStages.lookup(accumulator->number); }
   /// A region needs a slot of row state that no sweep before it has, by a fault of this pass: the program is of no use.
   void reportMissing(NodeRef accumulator);
@@ -60,10 +67,18 @@ private:
   void requestChecks();
   std::string uniqueName(NodeRef node, Part part);
   ResultAttr addRequest(int point, Request request);
+  /// Where finishes that go through places are asked for: after which point, how many places, whether they add up.
+  using PlaceKey = std::tuple<int, int64_t, bool>;
+  ResultAttr addPlaceRequest(PlaceKey key, Request request);
+  static std::string placesName(PlaceKey key);
+  void emitPlaceFinishes(int point, Phase phase);
+  void emitPlaceFinish(PlaceKey key, Phase phase);
+  std::optional<int> lastPoint(unsigned stage) const;
   static std::string finishName(int point);
   void emitSweep(unsigned stage, Phase phase, const SweepAccumulators &accumulators, mlir::StringRef name);
   void emitFinishes(unsigned stage, Phase phase, const SweepAccumulators &accumulators, mlir::StringRef sweep);
   void emitFinish(int point, Phase phase, const SweepAccumulators *accumulators, mlir::StringRef sweep);
+  void emitResults(FinishOp finish, RegionEmitter &emitter, const std::vector<Request> &wanted);
   void emitList(Accumulator *list);
   void emitPlaces(const SweepAccumulators &accumulators);
   void emitListFinish(Accumulator *list, llvm::StringRef name, mlir::IntegerAttr place, llvm::ArrayRef<Request> wanted);
@@ -88,6 +103,7 @@ private:
   bool isComplete = true;
   const Placement &placement;
   llvm::ArrayRef<std::pair<llvm::StringRef, NodeRef>> outputs;
+  const llvm::StringMap<int64_t> &places;
   llvm::ArrayRef<GradientNodes> gradients;
   mlir::OpBuilder builder;
   ProgramOp program;
@@ -96,6 +112,8 @@ private:
   llvm::DenseMap<NodeRef, Graph::Origin> origins;
   llvm::DenseMap<NodeRef, Selection> selections;
   std::map<int, std::vector<Request>> requests;
+  std::map<PlaceKey, std::vector<Request>> placeRequests;
+  llvm::DenseMap<NodeRef, ResultAttr> sumResults;
   std::map<unsigned, std::vector<Request>> ofLists;                      // by number
   std::map<std::pair<unsigned, int64_t>, std::vector<Request>> ofPlaces; // by number and place
   llvm::DenseMap<std::pair<NodeRef, unsigned>, ResultAttr> results;
@@ -220,6 +238,8 @@ void describeState(llvm::ArrayRef<Accumulator *> accumulators, mlir::OpBuilder &
                    llvm::SmallVectorImpl<mlir::Type> &types, llvm::BumpPtrAllocator &strings);
 /// The lists among 'accumulators'.
 llvm::SmallVector<Accumulator *> listsOf(llvm::ArrayRef<Accumulator *> accumulators);
+/// What is picked at indices of lists, among 'accumulators'.
+llvm::SmallVector<Accumulator *> picksOf(llvm::ArrayRef<Accumulator *> accumulators);
 /// Each accumulator of the state, and the slot of its result.
 llvm::SmallVector<std::pair<Accumulator *, unsigned>> slotsOf(llvm::ArrayRef<Accumulator *> accumulators);
 } // namespace logitile

@@ -37,7 +37,7 @@ Value RegionEmitter::finiteOrZero(Value value) {
   return select(math::IsFiniteOp::create(builder, where(), value), value, f32(0));
 }
 Value RegionEmitter::read(InputKind kind, StringRef name, Type type) {
-  return InputOp::create(builder, where(), type, kind, builder.getStringAttr(name), IntegerAttr());
+  return InputOp::create(builder, where(), type, kind, builder.getStringAttr(name), IntegerAttr(), /*places=*/IntegerAttr());
 }
 
 Value RegionEmitter::readKnown(NodeRef node, Part part, Type type) {
@@ -60,7 +60,7 @@ void RegionEmitter::bind(const Accumulator *accumulator, Value high, Value low) 
 
 /// Whether the region reads 'node' instead of computing it.
 bool RegionEmitter::isKnown(NodeRef node) {
-  if (node->varying || node->is(NodeOp::Input) || node->is(NodeOp::Constant))
+  if (node->varying || node->places > 0 || node->is(NodeOp::Input) || node->is(NodeOp::Constant))
     return false;
   int at = program.pointOf(node);
   if (at == kFree)
@@ -112,6 +112,10 @@ Value RegionEmitter::value(NodeRef node) {
 Value RegionEmitter::compute(NodeRef node) {
   if (node->isPlaceOfList())
     return KnownOp::create(builder, where(), typeOf(builder.getContext(), node->type), program.requestPlace(node));
+  if (node->is(NodeOp::SumList))
+    return KnownOp::create(builder, where(), builder.getF32Type(), program.requestSum(node));
+  if (node->is(NodeOp::Accumulator) && node->places > 0)
+    return PickedOp::create(builder, where(), builder.getF32Type(), program.pickOf(node));
   if (isKnown(node)) {
     Type type = node->type == NodeType::Float ? Type(builder.getF32Type()) : builder.getI32Type();
     Value known = readKnown(node, Part::Whole, type);

@@ -14,7 +14,7 @@ struct StateLayout {
   explicit StateLayout(ArrayRef<Accumulator *> accumulators) {
     for (bool maxima : {true, false})
       for (Accumulator *accumulator : accumulators)
-        if (accumulator->kind != Kind::List && (accumulator->kind == Kind::Max) == maxima) {
+        if (accumulator->kind != Kind::List && accumulator->kind != Kind::Pick && (accumulator->kind == Kind::Max) == maxima) {
           ordered.push_back(accumulator);
           slots[accumulator] = size;
           size += accumulator->kind == Kind::Arg || accumulator->isPair() ? 2 : 1;
@@ -49,6 +49,7 @@ StringRef kindName(Kind kind) {
   case Kind::Gather:
     return "pick";
   case Kind::List: return "list";
+  case Kind::Pick: return "picks";
   }
   llvm_unreachable("every kind has a name");
 }
@@ -154,6 +155,7 @@ private:
     switch (accumulator->kind) {
     case Kind::Max:
     case Kind::List:
+    case Kind::Pick:
     case Kind::Arg: return;
     case Kind::Exp:
     case Kind::Sum: {
@@ -314,6 +316,7 @@ private:
     switch (accumulator->kind) {
     case Kind::Max:
     case Kind::List:
+    case Kind::Pick:
     case Kind::Arg: return;
     case Kind::Exp:
     case Kind::Sum: {
@@ -423,6 +426,10 @@ SmallVector<std::pair<Accumulator *, unsigned>> logitile::slotsOf(ArrayRef<Accum
 
 SmallVector<Accumulator *> logitile::listsOf(ArrayRef<Accumulator *> accumulators) {
   return llvm::filter_to_vector(accumulators, [](Accumulator *accumulator) { return accumulator->kind == Kind::List; });
+}
+
+SmallVector<Accumulator *> logitile::picksOf(ArrayRef<Accumulator *> accumulators) {
+  return llvm::filter_to_vector(accumulators, [](Accumulator *accumulator) { return accumulator->kind == Kind::Pick; });
 }
 
 void logitile::describeState(ArrayRef<Accumulator *> accumulators, OpBuilder &builder, SmallVectorImpl<StringRef> &names,

@@ -30,6 +30,11 @@ struct FormSweepsPass : impl::FormSweepsPassBase<FormSweepsPass> {
     SmallVector<std::pair<StringRef, NodeRef>> outputs;
     for (auto [name, value] : llvm::zip_equal(loss.getOutputs().getAsValueRange<StringAttr>(), cast<YieldOp>(body.getTerminator()).getValues()))
       outputs.push_back({name, importer.lookup(value)});
+    llvm::StringMap<int64_t> places;
+    Varying varying(loss.getBody());
+    for (auto [output, value] : llvm::zip_equal(outputs, cast<YieldOp>(body.getTerminator()).getValues()))
+      if (int64_t count = varying.placesOf(value))
+        places[output.first] = count;
     SmallVector<GradientNodes> gradients;
     for (GradientOp gradient : gradientOps)
       for (AdjointOp adjoint : gradient.getBody().getOps<AdjointOp>())
@@ -43,7 +48,7 @@ struct FormSweepsPass : impl::FormSweepsPassBase<FormSweepsPass> {
         gradient.dense = planner.factored(gradient.dense);
     llvm::erase_if(gradients, [](const GradientNodes &gradient) { return gradient.isOfInputThatNothingReaches(); });
     Placement placement = placeAccumulators(planner, outputs, gradients);
-    ProgramEmitter emitter(planner, placement, outputs, gradients);
+    ProgramEmitter emitter(planner, placement, outputs, places, gradients);
     ProgramOp program = emitter.emit(loss);
     if (!emitter.hasAllValues())
       return failure();
@@ -54,8 +59,8 @@ struct FormSweepsPass : impl::FormSweepsPassBase<FormSweepsPass> {
   }
 
   static GradientNodes readAdjoint(AdjointOp adjoint, Importer &importer) {
-    GradientNodes gradient{adjoint.getKind(), adjoint.getName(), static_cast<int64_t>(adjoint.getIndex().value_or(-1)), nullptr, {},
-                           adjoint.getLoc()};
+    GradientNodes gradient{adjoint.getKind(), adjoint.getName(), static_cast<int64_t>(adjoint.getIndex().value_or(-1)),
+                           static_cast<int64_t>(adjoint.getPlaces().value_or(0)), nullptr, {}, adjoint.getLoc()};
     if (adjoint.getDense())
       gradient.dense = importer.lookup(adjoint.getDense());
     for (auto [column, coefficient] : llvm::zip_equal(adjoint.getColumns(), adjoint.getCoefficients()))

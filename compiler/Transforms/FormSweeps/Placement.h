@@ -7,7 +7,7 @@ namespace logitile {
 struct GradientNodes {
   InputKind kind;
   llvm::StringRef name;
-  int64_t index = -1;
+  int64_t index = -1, places = 0; // the entry of a token input; of an input that is read as a list, how many places it has
   NodeRef dense = nullptr;
   llvm::SmallVector<std::pair<NodeRef, NodeRef>> rows; // column, coefficient
   mlir::Location loc;

@@ -65,7 +65,8 @@ NodeRef Planner::resultOf(Accumulator *accumulator) {
     type = NodeType::Int;
   else if (accumulator->kind == Accumulator::Kind::Gather || accumulator->kind == Accumulator::Kind::Carry)
     type = accumulator->base->type == NodeType::Float ? NodeType::Float : NodeType::Int;
-  NodeRef node = g.accumulator(accumulator->number, type);
+  int64_t places = accumulator->kind == Accumulator::Kind::Pick ? accumulator->places : 0;
+  NodeRef node = g.accumulator(accumulator->number, type, /*isList=*/false, places);
   levels[node] = accumulator->level;
   return node;
 }
@@ -221,7 +222,8 @@ unsigned Planner::placeGather(NodeRef reduction) {
     resolutions[reduction] = caught(placed);
     return placed->level;
   }
-  accumulator.kind = Accumulator::Kind::Gather;
+  accumulator.kind = index->places > 0 ? Accumulator::Kind::Pick : Accumulator::Kind::Gather;
+  accumulator.places = index->places;
   accumulator.index = index;
   accumulator.level = 1 + level(index);
   Accumulator *placed = intern(accumulator);

@@ -19,6 +19,7 @@ struct Accumulator {
     Carry,  // the value of 'base' at the index of 'arg'
     Gather, // the value of 'base' at 'index'
     List,   // the largest values of 'base' and their indices: 'places' of them, no part of the state
+    Pick,   // the values of 'base' at each index of the list 'index', no part of the state
   };
   Kind kind = Kind::Max;
   unsigned number = 0;

@@ -321,7 +321,9 @@ def _check_shape(name: str, array: Array, kind: Kind, vocab: int, leading: tuple
             "dimensions of hidden, then the entries per token"
         )
     if not 1 <= count <= MAX_ENTRIES:
-        raise CallValueError(f"'{name}' has {count} entries per token; {kind} takes 1 to {MAX_ENTRIES}")
+        raise CallValueError(
+            f"'{name}' has {count} entries per token; {kind} takes 1 to {MAX_ENTRIES}"
+        )
 
 
 def _axes_text(kind: Kind) -> str:

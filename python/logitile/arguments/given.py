@@ -39,6 +39,7 @@ class GivenLogits(Loss):
                 self.zeros += "_"
             inputs = (Parameter(self.zeros, (Kind("logits"),), optional=False), *inputs)
         self.signature = Signature(self.name, inputs, loss.signature.constants)
+        self._order = [p.name for p in inputs if p.name in names]
 
     def __reduce__(self) -> Any:
         return GivenLogits, (self.whole, self.names)
@@ -51,8 +52,7 @@ class GivenLogits(Loss):
 
     def first(self, given: Mapping[str, Any]) -> str:
         """The first parameter that logits are given to: an optional one may be left out."""
-        names = (p.name for p in self.signature.others if p.name in self.names)
-        return next(name for name in names if given.get(name) is not None)
+        return next(name for name in self._order if given.get(name) is not None)
 
     def gradients(self, inputs: Mapping[str, Any]) -> list[str] | None:
         """The gradients that a call makes which names none: None leaves it to the arrays that require one."""

@@ -11,7 +11,7 @@ from typing import Any
 from ..errors import CallTypeError, CallValueError
 from ..frameworks.choice import is_recording
 from ..messages.names import did_you_mean, listed
-from ..spec.gradient_flow import differentiable_outputs, reached_inputs, withheld_gradients
+from ..spec.gradient_flow import differentiable_outputs, reached_inputs
 from ..spec.loss_spec import LossSpec
 from .call import Call
 from .options import Options
@@ -61,8 +61,8 @@ def wanted_gradients(
             raise CallValueError(
                 f"'{name}' holds {'integers' if parameter.type == 'i32' else 'bools'}, which have no gradient"
             )
-    _check_withheld(spec, call, wanted)
     _check_weight(spec, options, call, wanted)
+    _check_tables(spec, {known[name].parameter for name in wanted})
     reached = reached_inputs(spec, differentiable_outputs(spec))
     if not any(known[name].parameter in reached for name in wanted):
         raise CallValueError(
@@ -112,10 +112,10 @@ def output_cotangents(spec: LossSpec, grad_output: object) -> dict[str, object]:
 
 def _takes_none(spec: LossSpec, name: str, differentiable: Sequence[str]) -> str:
     output = next(output for output in spec.outputs if output.name == name)
-    if output.places is not None and output.type == "f32" and not spec.ops[output.value].is_topk:
+    if output.places is not None and output.type == "f32" and not spec.ops[output.value].is_ranked:
         return (
-            f"output '{name}' of '{spec.name}' is a list, which carries no gradient; its lt.sum does: return "
-            "that as well, or compute the loss from it"
+            f"output '{name}' of '{spec.name}' is a list, which takes no gradient as an output; compute the "
+            "loss from it in the loss itself, for example with lt.sum"
         )
     if output.places is not None and output.type == "f32":
         return (
@@ -127,31 +127,20 @@ def _takes_none(spec: LossSpec, name: str, differentiable: Sequence[str]) -> str
 
 
 def _nor_lists(spec: LossSpec) -> str:
-    if not spec.topk_lists:
+    if not spec.ranked_lists:
         return ""
-    place = spec.topk_lists[0].location
+    place = spec.ranked_lists[0].location
     return f", nor do the lists of 'lt.topk' ({place}); lt.max(x) and x[i] of one index carry a gradient"
 
 
-def _check_withheld(spec: LossSpec, call: Call, wanted: tuple[str, ...]) -> None:
-    """Gradients that flow through whole lists to inputs for which they are not made."""
-    withheld, known = withheld_gradients(spec), call.operands
-    for name in wanted:
-        parameter = known[name].parameter
-        if parameter not in withheld:
-            continue
-        place = withheld[parameter]
-        line = "" if place is None else f" ({place})"
-        if spec.input(parameter).axis == "vocab":
-            why = f"picks from it with a whole list of indices{line}"
-            entries = "pick with single entries, as in x[ids[k]]"
-        else:
-            why = f"uses it as a whole list{line}"
-            entries = f"use single entries, as in {parameter}[k]"
-        raise CallValueError(
-            f"there is no gradient of '{name}', because '{spec.name}' {why}; give {name}.detach(), leave it "
-            f"out of wrt, or {entries}"
-        )
+def _check_tables(spec: LossSpec, wanted: set[str]) -> None:
+    """Kernels make no gradient of a Dense input for entries that a list names."""
+    for name, place in spec.listed_tables.items():
+        if name in wanted:
+            raise CallValueError(
+                f"{place}: '{name}' is picked from at a list of indices, and no gradient of an lt.Dense "
+                "input is made of that; wrap it in lt.stop_gradient, or detach the array"
+            )
 
 
 def _check_weight(spec: LossSpec, options: Options, call: Call, wanted: tuple[str, ...]) -> None:

@@ -5,13 +5,13 @@ The texts are the same wherever a wrong index is found: before a call, in the re
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from ..errors import CallIndexError, CallValueError
 from ..messages.locations import Location
 from ..spec.loss_spec import LossSpec
-from ..spec.operations import InputKey
+from ..spec.operations import SpecInput
 from .call import Call
 from .options import Options
 
@@ -87,17 +87,21 @@ def check_integers(
         leading: tuple[int, ...] = (call.vocab,)
         if given.axis == "token":
             leading, exempt = call.leading, ignored
-        keys = [key for key in spec.direct_indices if key.name == given.name]
-        for index in _entries_of(keys):
-            entry = values if index is None else values[:, index]
-            _check_index(given.name, index, call, options, entry, ignored)
+        for index in sorted(_entries_used(spec, given)):
+            entry = values if index < 0 else values[:, index]
+            _check_index(given.name, None if index < 0 else index, call, options, entry, ignored)
         _check_range(given.name, leading, values, exempt)
 
 
-def _entries_of(keys: Sequence[InputKey]) -> Iterable[int | None]:
-    """The entries of an input that are used as an index; None for an input that has one per token."""
-    places = max((key.places or 0 for key in keys), default=0)
-    return range(places) if places else sorted((key.index for key in keys), key=lambda index: index or 0)
+def _entries_used(spec: LossSpec, given: SpecInput) -> set[int]:
+    """The entries of an input that are indices; -1 stands for an input that has none."""
+    used: set[int] = set()
+    for key in spec.direct_indices:
+        if key.name == given.name and key.places is not None:
+            used.update(range(key.places))
+        elif key.name == given.name:
+            used.add(-1 if key.index is None else key.index)
+    return used
 
 
 def _check_number(name: str, value: int) -> None:

@@ -90,7 +90,7 @@ class SegmentedCalls:
         _check_whole(args, inputs)
         given, divisor = without_divisor(self._options, inputs)
         result = self.head(inputs)(*args, **given)
-        _check_loss(result, divisor)
+        check_loss(_names(result), divisor)
         _refuse_lists(result, _hidden(args, inputs))
         first = result[0] if isinstance(result, tuple) else result
         return self._sums(told, given, first.shape, first).of_all(result, divisor)
@@ -134,7 +134,7 @@ class SegmentedCalls:
         result, gradients = head.value_and_grad(
             *args, **given, wrt=wrt, grad_dtype=grad_dtype, grad_output=reaching
         )
-        _check_loss(result, divisor)
+        check_loss(_names(result), divisor)
         _refuse_lists(result, _hidden(args, inputs))
         return sums.of_all(result, divisor), gradients
 
@@ -159,10 +159,15 @@ def _refuse_lists(result: Any, hidden: Any) -> None:
         return
     for name, values in zip(result._fields, result, strict=True):  # type: ignore[attr-defined]
         if len(values.shape) >= len(hidden.shape):
-            raise CallValueError(
-                f"output '{name}' is a list, with {values.shape[-1]} numbers per token, which "
-                "'segments' does not sum; leave it out of lt.Outputs, or call the head without 'segments'"
-            )
+            raise listed_output(name, values.shape[-1])
+
+
+def listed_output(name: str, places: int) -> CallValueError:
+    """That an output is a list, which is not summed over sequences."""
+    return CallValueError(
+        f"output '{name}' is a list of 'lt.topk', with {places} numbers per token, which 'segments' does not "
+        "sum; leave it out of lt.Outputs, or call the head without 'segments'"
+    )
 
 
 class _Sums:
@@ -241,13 +246,21 @@ def without_divisor(options: Options, inputs: Mapping[str, Any]) -> tuple[dict[s
     return given, divisor
 
 
-def _check_loss(result: Any, divisor: Any) -> None:
+def _names(result: Any) -> Sequence[str]:
+    """The names of the outputs that a call returned."""
+    return result._fields if isinstance(result, tuple) else ("loss",)  # type: ignore[attr-defined]
+
+
+def check_loss(names: Sequence[str], divisor: Any) -> None:
     """That a divisor has a loss to divide.
+
+    Args:
+        names: of the outputs.
 
     Raises:
         CallValueError: it has none.
     """
-    if divisor is not None and isinstance(result, tuple) and not hasattr(result, "loss"):
+    if divisor is not None and "loss" not in names:
         raise CallValueError("'divisor' is given, but there is no output 'loss' that it could apply to")
 
 

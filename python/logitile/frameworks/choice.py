@@ -122,6 +122,12 @@ def tracer(args: Sequence[Any], inputs: Mapping[str, Any]) -> Callable[..., Any]
     return traced_call
 
 
+def is_read() -> bool:
+    """Whether torch.compile reads this line instead of running it."""
+    torch = sys.modules.get("torch")
+    return torch is not None and torch.compiler.is_dynamo_compiling()
+
+
 def has_shards(args: Sequence[Any], inputs: Mapping[str, Any]) -> bool:
     """Whether a call has DTensors, of which this process has a part."""
     if "torch.distributed.tensor" not in sys.modules:

@@ -1,4 +1,4 @@
-"""linear_cross_entropy of Megatron-LM's fusions.
+"""linear_cross_entropy of Megatron-LM's fusions, and the class of its autograd function.
 
     from logitile.integrations.megatron import linear_cross_entropy
 
@@ -17,7 +17,7 @@ from ..errors import CallValueError
 from ..parallel import vocab_parallel
 from .heads import head
 
-__all__ = ("linear_cross_entropy",)
+__all__ = ("LinearCrossEntropy", "linear_cross_entropy")
 
 
 def linear_cross_entropy(
@@ -61,6 +61,12 @@ def linear_cross_entropy(
         if hasattr(weight, "grad_added_to_main_grad"):
             loss = _Added.apply(loss, weight)
     return loss.flatten() if reduction == "none" else loss
+
+
+class LinearCrossEntropy:
+    """Stands for Megatron's autograd function of this name, of which code calls `apply`."""
+
+    apply = staticmethod(linear_cross_entropy)
 
 
 def _own_labels(labels: Tensor, hidden: Tensor, tp_group: Any) -> Tensor:

@@ -1,5 +1,5 @@
-"""Losses of torchtune: those that apply the output layer of a model, and its losses of distillation with
-projections for logits.
+"""Losses of torchtune: those that apply the output layer of a model, and its losses of distillation, of
+projections or of logits.
 
     from logitile.integrations.torchtune import LinearCrossEntropyLoss
 
@@ -253,12 +253,12 @@ def teacher_cross_entropy(
     *,
     student_bias: Vocab[float] | None = None,
     teacher_bias: Vocab[float] | None = None,
+    is_masked: bool = False,
 ):
-    """-sum(q log p): KL(q || p) without the entropy of the teacher. Infinite logits of the student, which
-    only a bias can make, count nothing.
+    """-sum(q log p): KL(q || p) without the entropy of the teacher. With `is_masked`, infinite logits of the
+    student count nothing.
     """
-    z, t = _biased(student, teacher, student_bias, teacher_bias)
-    return -_cross(z, t, student_bias is not None)
+    return -_cross(*_biased(student, teacher, student_bias, teacher_bias), is_masked)
 
 
 @loss
@@ -269,10 +269,10 @@ def student_relative_entropy(
     *,
     student_bias: Vocab[float] | None = None,
     teacher_bias: Vocab[float] | None = None,
+    is_masked: bool = False,
 ):
-    """KL(p || q) = sum(p (log p - log q)), where infinite logits of either count nothing."""
-    z, t = _biased(student, teacher, student_bias, teacher_bias)
-    return _relative(z, t, student_bias is not None or teacher_bias is not None)
+    """KL(p || q) = sum(p (log p - log q)). With `is_masked`, infinite logits of either count nothing."""
+    return _relative(*_biased(student, teacher, student_bias, teacher_bias), is_masked)
 
 
 @loss
@@ -284,12 +284,11 @@ def symmetric(
     *,
     student_bias: Vocab[float] | None = None,
     teacher_bias: Vocab[float] | None = None,
+    is_masked: bool = False,
 ):
     """ratio times teacher_cross_entropy and 1 - ratio times student_relative_entropy."""
     z, t = _biased(student, teacher, student_bias, teacher_bias)
-    forward = -_cross(z, t, student_bias is not None)
-    biases = student_bias is not None or teacher_bias is not None
-    return ratio * forward + (1 - ratio) * _relative(z, t, biases)
+    return -ratio * _cross(z, t, is_masked) + (1 - ratio) * _relative(z, t, is_masked)
 
 
 def _biased(student, teacher, student_bias, teacher_bias):
@@ -328,20 +327,34 @@ class _Distillation(torch.nn.Module):
     def _call(
         self, student: Any, teacher: Any, labels: Tensor, normalize: bool = True, **numbers: Any
     ) -> Tensor:
-        inputs: dict[str, Any] = {}
-        for name, given in (("student", student), ("teacher", teacher)):
-            hidden, weight, bias = _projection(f"{name}_logits", given)
-            inputs |= {name: (hidden, weight), f"{name}_bias": bias}
-        tokens = inputs["student"][0].shape[:-1]
+        how = {"reduction": "mean", "all_ignored": self.all_ignored} if normalize else {"reduction": "sum"}
+        return self._run(student, teacher, labels, how | self.options, numbers)
+
+    def _in_chunks(self, student: Any, teacher: Any, labels: Tensor, **numbers: Any) -> Tensor:
+        """The mean, also of logits that are given as lists of chunks."""
+        if not (isinstance(student, list) or isinstance(teacher, list)):
+            return self._call(student, teacher, labels, **numbers)
+        parts = _cut(student, teacher, labels)
+        total = torch.stack([self._run(*part, {"reduction": "sum"}, numbers) for part in parts]).sum()
+        count = (labels != self.ignore_index).sum()
+        return total / (count.clamp(min=1) if self.all_ignored == "zero" else count)
+
+    def _run(
+        self, student: Any, teacher: Any, labels: Tensor, how: dict[str, Any], numbers: dict[str, Any]
+    ) -> Tensor:
+        inputs = _logits("student", student) | _logits("teacher", teacher)
+        first = inputs["student"]
+        tokens = (first if isinstance(first, Tensor) else first[0]).shape[:-1]
         if labels.numel() != tokens.numel():
             raise CallValueError(
                 f"labels of shape {tuple(labels.shape)} are not one for each of the {tokens.numel()} tokens "
                 f"of student_logits, {tuple(tokens)}"
             )
         labels = labels.reshape(tokens)
-        how = {"reduction": "mean", "all_ignored": self.all_ignored} if normalize else {"reduction": "sum"}
-        run = head(self.text, ignore_index=self.ignore_index, **how, **self.options)
-        return run(target=labels, **inputs, **numbers)
+        is_masked = any(isinstance(item, Tensor) for item in inputs.values())  # a bias, or given logits
+        run = head(self.text, ignore_index=self.ignore_index, is_masked=is_masked, **how)
+        result: Tensor = run(target=labels, **inputs, **numbers)
+        return result
 
     def apply_compile_strategy(self, *args: Any, **kwargs: Any) -> Any:
         """Returns the loss itself: its kernels are compiled already."""
@@ -366,12 +379,12 @@ class ForwardKLLoss(_Distillation):
         """The mean over tokens that count (0 if there is none), or with normalize=False the sum.
 
         Args:
-            student_logits, teacher_logits: each (hidden, weight) or (hidden, weight, bias); hidden sizes may
-                differ. Infinite entries of a bias mask vocabulary entries.
-            labels: the leading dimensions of hidden, or as many entries.
+            student_logits, teacher_logits: each a projection, (hidden, weight) or (hidden, weight, bias), or
+                logits [..., V]; hidden sizes may differ. Infinite logits mask vocabulary entries.
+            labels: the leading dimensions, or as many entries.
 
         Raises:
-            CallError: logits are given, or shapes or types do not agree.
+            CallError: shapes or types do not agree.
         """
         return self._call(student_logits, teacher_logits, labels, normalize)
 
@@ -408,7 +421,7 @@ class ForwardKLWithChunkedOutputLoss(_Distillation):
     """ForwardKLLoss in chunks of tokens; its mean.
 
     Args:
-        num_output_chunks: how many; the projections are given whole.
+        num_output_chunks: how many, of what is given whole.
         ignore_index: the label of tokens that count nowhere.
     """
 
@@ -419,8 +432,14 @@ class ForwardKLWithChunkedOutputLoss(_Distillation):
         self.num_output_chunks = num_output_chunks
 
     def forward(self, student_logits: Any, teacher_logits: Any, labels: Tensor) -> Tensor:
-        """As ForwardKLLoss.forward."""
-        return self._call(student_logits, teacher_logits, labels)
+        """As ForwardKLLoss.forward, or with a list of chunks for each of the logits.
+
+        Args:
+            student_logits, teacher_logits: of each chunk [batch, length / chunks, V], or
+                [batch * length / chunks, V].
+            labels: [batch, length].
+        """
+        return self._in_chunks(student_logits, teacher_logits, labels)
 
 
 class ReverseKLWithChunkedOutputLoss(ForwardKLWithChunkedOutputLoss):
@@ -434,7 +453,7 @@ class SymmetricKLWithChunkedOutputLoss(_Distillation):
     """SymmetricKLLoss in chunks of tokens; its mean, which is NaN if no token counts.
 
     Args:
-        num_output_chunks: how many; the projections are given whole.
+        num_output_chunks: how many, of what is given whole.
         sym_kd_ratio, ignore_index: as of SymmetricKLLoss.
     """
 
@@ -447,17 +466,46 @@ class SymmetricKLWithChunkedOutputLoss(_Distillation):
         self.num_output_chunks, self.sym_kd_ratio = num_output_chunks, sym_kd_ratio
 
     def forward(self, student_logits: Any, teacher_logits: Any, labels: Tensor) -> Tensor:
-        """As ForwardKLLoss.forward."""
-        return self._call(student_logits, teacher_logits, labels, ratio=self.sym_kd_ratio)
+        """As ForwardKLWithChunkedOutputLoss.forward."""
+        return self._in_chunks(student_logits, teacher_logits, labels, ratio=self.sym_kd_ratio)
 
 
-def _projection(name: str, given: Any) -> tuple[Tensor, Tensor, Tensor | None]:
-    """Hidden states, weight and bias of what stands for logits."""
-    if isinstance(given, Tensor) or not isinstance(given, (tuple, list)) or len(given) not in (2, 3):
-        what = f"a tensor of shape {tuple(given.shape)}" if isinstance(given, Tensor) else repr(given)
+def _logits(name: str, given: Any) -> dict[str, Any]:
+    """The inputs of a head for logits, or for the projection that makes them."""
+    if isinstance(given, Tensor):
+        return {name: given}
+    if not isinstance(given, tuple) or len(given) not in (2, 3):
+        what = f"a list of {len(given)}" if isinstance(given, list) else repr(given)
         raise CallTypeError(
-            f"{name} is {what}; give (hidden, weight) or (hidden, weight, bias), from which logits are made "
-            "inside the kernels"
+            f"{name}_logits is {what}; give logits [..., V], or (hidden, weight) or (hidden, weight, bias), "
+            "from which logits are made inside the kernels"
         )
     hidden, weight, *bias = given
-    return hidden, weight, bias[0] if bias else None
+    return {name: (hidden, weight), f"{name}_bias": bias[0] if bias else None}
+
+
+def _cut(student: Any, teacher: Any, labels: Tensor) -> list[tuple[Tensor, Tensor, Tensor]]:
+    """The chunks of student and teacher, each with its labels.
+
+    Raises:
+        CallTypeError: only one of them is a list.
+        CallValueError: they have other numbers of chunks, or of tokens.
+    """
+    if not (isinstance(student, list) and isinstance(teacher, list)):
+        raise CallTypeError(
+            f"student_logits is a {type(student).__name__} and teacher_logits a {type(teacher).__name__}; "
+            "give both as lists of chunks, or both whole"
+        )
+    if not student or len(student) != len(teacher):
+        raise CallValueError(
+            f"student_logits has {len(student)} chunks and teacher_logits {len(teacher)}; both must have the "
+            "same number, at least one"
+        )
+    batch, length = labels.shape if labels.dim() == 2 else (1, labels.numel())
+    lengths = [chunk.shape[:-1].numel() // max(batch, 1) for chunk in student]
+    if sum(lengths) != length:
+        raise CallValueError(
+            f"labels have the shape {tuple(labels.shape)}, but the chunks of student_logits have {lengths} "
+            f"tokens of each of {batch} sequences"
+        )
+    return list(zip(student, teacher, labels.reshape(batch, length).split(lengths, 1), strict=True))

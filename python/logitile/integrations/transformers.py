@@ -20,21 +20,22 @@ import torch
 from torch import Tensor, nn
 
 from .. import losses
+from ..arguments.kept import word
 from ..errors import CallTypeError, CallValueError
 from ..head import jit
 from ..language.annotations import Annotation, Logits, Token, Vocab
-from ..language.definition import Loss
+from ..language.definition import Kept, Loss, Specialisation
 from ..language.definition import loss as as_loss
 from ..language.signature import JIT_OPTIONS
 from .deferred import Deferred, DeferringLinear, Step, defer, deferring, fused_call, release, traced
-from .heads import Heads, attribute
 
 __all__ = ("patch", "unpatch")
 
 _IGNORED = -100
+_SHIFTING = "ForCausalLMLoss"  # the loss function of Transformers for causal models
 
 
-def patch(model: Any, loss: Loss = losses.cross_entropy, **options: Any) -> Any:
+def patch(model: Any, loss: Loss | None = None, **options: Any) -> Any:
     """Fuses the output layer of a model with a loss, in training. Evaluation and generation stay as they are.
 
     Args:
@@ -42,7 +43,8 @@ def patch(model: Any, loss: Loss = losses.cross_entropy, **options: Any) -> Any:
             by accelerate, DDP or FSDP.
         loss: gets the logits for its first `lt.Logits`, and the shifted labels for `target`. Its other inputs
             are keywords of the model's call; those per token are shifted as the labels are. Tokens whose
-            label is -100 do not count.
+            label is -100 do not count. Left out: `lt.losses.cross_entropy`, unless the model has a
+            `loss_function` that was set.
         options: of `lt.jit`; constants of the loss; numbers for its inputs, such as `temperature=2.0`; and
             for each further `lt.Logits` a model (`teacher=model`), which is run without gradients on the
             arguments of the call.
@@ -50,17 +52,24 @@ def patch(model: Any, loss: Loss = losses.cross_entropy, **options: Any) -> Any:
     Returns: the model.
 
     Raises:
-        CallTypeError: the model has no output layer that can be fused, or an option is unknown.
-        CallValueError: the model is patched already, or `reduction` is "none".
+        CallTypeError: the model has no output layer that can be fused, an option is unknown, or the loss has
+            no output `loss`.
+        CallValueError: the model is patched already, has a `loss_function` of its own and `loss` is left out,
+            or an option cannot be.
+        SpecError: the loss is wrong.
     """
     base = _base(model)
-    if isinstance(base.__dict__.get("_loss_function"), _FusedLoss):
+    if _fused_of(base) is not None:
         raise CallValueError(f"{type(base).__name__} is patched already; unpatch(model) first")
+    if loss is None:
+        _check_own(base)
+        loss = losses.cross_entropy
     if not isinstance(loss, Loss):
         raise CallTypeError(f"patch takes a loss, not {loss!r}; decorate the function with lt.loss")
     fused = _FusedLoss(base, loss, options)
     layers = [layer for one in (base, *fused.teachers.values()) for layer in _linear_layers(one)]
     _check_loss_function(base)
+    _check_trace(fused, layers[0].out_features)
     for layer in layers:
         defer(layer, fused)
     base.register_forward_pre_hook(fused.remember, with_kwargs=True)
@@ -75,17 +84,18 @@ def unpatch(model: Any) -> Any:
         CallValueError: the model is not patched.
     """
     base = _base(model)
-    fused = base.__dict__.get("_loss_function")
-    if not isinstance(fused, _FusedLoss):
+    fused = _fused_of(base)
+    if fused is None:
         raise CallValueError(f"{type(base).__name__} is not patched")
     for one in (base, *fused.teachers.values()):
         for layer in _output_layer(one).modules():
             if type(layer) is DeferringLinear:
                 release(layer, fused)
     _forget(base, fused)
-    base.__dict__.pop("_loss_function")
-    if fused.original is not None:
-        base.loss_function = fused.original
+    if base.__dict__.get("_loss_function") is fused:  # else it was set after patch
+        base.__dict__.pop("_loss_function")
+        if fused.original is not None:
+            base.loss_function = fused.original
     return model
 
 
@@ -115,12 +125,44 @@ def _check_loss_function(base: Any) -> None:
         raise CallTypeError(
             f"the forward of {name} does not call its loss_function, so that no other loss can take its place"
         )
-    own = getattr(base.loss_function, "__name__", "")
-    if "_loss_function" not in base.__dict__ and own != "ForCausalLMLoss":
+    own = getattr(_default_of(base), "__name__", "")
+    if own != _SHIFTING:
         raise CallTypeError(
-            f"the loss of {name} is {own}; only models whose loss is ForCausalLMLoss, which shifts labels, "
+            f"the loss of {name} is {own}; only models whose loss is {_SHIFTING}, which shifts labels, "
             "can be patched"
         )
+
+
+def _default_of(base: Any) -> Any:
+    """The loss function that a model has where none was set."""
+    own = base.__dict__.pop("_loss_function", None)
+    try:
+        return base.loss_function
+    finally:
+        if own is not None:
+            base.loss_function = own
+
+
+def _check_own(base: Any) -> None:
+    """That a model has no loss function of the user's, which cross entropy would take the place of.
+
+    Raises:
+        CallValueError: it has one.
+    """
+    own = base.__dict__.get("_loss_function")
+    if own is None or getattr(own, "__name__", "") == _SHIFTING:
+        return
+    raise CallValueError(
+        f"the loss_function of {type(base).__name__} was set to {getattr(own, '__name__', own)}, which "
+        "training would no longer use; write it with lt.loss and give it as patch(model, loss=...), or give "
+        "loss=lt.losses.cross_entropy to train with that"
+    )
+
+
+def _fused_of(base: Any) -> _FusedLoss | None:
+    """What `patch` made for a model: its hook stays where another loss function is set afterwards."""
+    owners = (getattr(hook, "__self__", None) for hook in base._forward_pre_hooks.values())
+    return next((owner for owner in owners if isinstance(owner, _FusedLoss)), None)
 
 
 def _forget(base: Any, fused: _FusedLoss) -> None:
@@ -195,8 +237,8 @@ class _FusedLoss:
         self.teachers = {name: _base(options[name]) for name in further if options.get(name) is not None}
         self.fixed = {name: item for name, item in options.items() if name in inputs}
         self.bound = {n: item for n, item in options.items() if n not in inputs and n not in further}
-        self.is_default = loss is losses.cross_entropy and not options
-        self.heads = Heads()
+        self.is_default = loss is losses.cross_entropy and not options and self.default is _default_of(base)
+        self.heads = Kept()
         self._call: tuple[bool, tuple[Any, ...], dict[str, Any]] = (False, (), {})
 
     def __deepcopy__(self, memo: dict[int, Any]) -> _FusedLoss:
@@ -216,7 +258,15 @@ class _FusedLoss:
 
         Raises:
             CallTypeError: a trainer of TRL makes the call, whose forward computes its own loss.
+            CallValueError: another loss function was set after `patch`, and the model trains.
         """
+        own = getattr(model, "_loss_function", None)
+        if not isinstance(own, _FusedLoss) and model.training and torch.is_grad_enabled():
+            raise CallValueError(
+                f"the loss_function of {type(model).__name__} was set to {getattr(own, '__name__', own)} "
+                f"after patch, in the place of '{self.loss.name}'; unpatch(model) to train with it, or write "
+                "it with lt.loss, unpatch(model) and patch(model, loss=...)"
+            )
         if kwargs.get("fused_lm_head"):
             raise CallTypeError(
                 "a trainer of TRL computes its loss from hidden states, so that patch(model) has no effect "
@@ -332,17 +382,69 @@ def _check(loss: Loss, options: Mapping[str, Any]) -> None:
                 f"'{loss.name}' needs a model for '{pair.name}': patch(..., {pair.name}=model)"
             )
     target = signature.input("target")
-    if target is not None and not any(k.axis == "token" and k.element == "int" for k in target.kinds):
+    if target is not None and not any(
+        (k.axis, k.element, k.entries) == ("token", "int", None) for k in target.kinds
+    ):
         raise CallTypeError(
             f"'{loss.name}' takes 'target' as {target.annotation}, but the labels of a model are one index "
             "per token; name that input otherwise, and give it as a keyword of the model's call"
         )
+    _check_options(options)
+    for parameter in signature.others:
+        item = options.get(parameter.name)
+        is_known = item is None or isinstance(item, (int, float)) or hasattr(item, "__dlpack__")
+        if not (parameter.constant or is_known):
+            raise CallTypeError(
+                f"{parameter.name}={item!r}: '{loss.name}' takes it as {parameter.annotation}; give a number "
+                "or a tensor"
+            )
+
+
+def _check_options(options: Mapping[str, Any]) -> None:
+    """That options of lt.jit are ones that fit the loss of a model."""
     if options.get("reduction") == "none":
-        raise CallValueError("reduction='none' leaves no loss for a training step; use 'mean' or 'sum'")
+        raise CallValueError("reduction='none' leaves no loss for a training step; leave it out")
+    if options.get("reduction") == "sum":
+        raise CallValueError(
+            "reduction='sum' cannot be divided by num_items_in_batch, which a Trainer gives to each call; "
+            "leave it out, and give num_items_in_batch=1 to the calls whose sum you want"
+        )
     if options.get("ignore_index", _IGNORED) is None:
         raise CallValueError(
             "ignore_index=None: the last token of a sequence has no label, so one index must be ignored"
         )
+    if options.get("weight_layout") == "dv":
+        raise CallValueError(
+            "weight_layout='dv': the weight of an output layer is [V, D]; leave the option out"
+        )
+
+
+def _check_trace(fused: _FusedLoss, vocab: int) -> None:
+    """That the loss can be traced, and has a loss to train with: with what `patch` was given, or with all
+    that a call may add.
+    """
+    inputs, first = fused.loss.signature.inputs, ("projection", 0)
+    steps = [(name, first, 1) for name in (fused.first, *fused.teachers)]
+    adapted = _adapted(fused.loss, steps, [False for _ in steps], fused.needs_target)
+    bound = jit(adapted, **{"ignore": "target", **fused.bound})
+    known = {p.name for p in inputs if not any(kind.entries is not None for kind in p.kinds)}
+    if any(not (p.optional or p.name in known) for p in inputs):
+        return  # how many entries there are is known at a call
+    given = {name for name, item in fused.fixed.items() if item is not None} | fused.teachers.keys()
+    more = {p.name for p in fused.loss.signature.others if p.optional and p.name in known}
+    failed: Exception | None = None
+    for present in (given, given | more - fused.bound.keys()):
+        try:
+            what = Specialisation(vocab, frozenset(present))
+            spec = fused.loss.trace(what, bound.constants, bound.options.ignore_index)
+        except Exception as error:  # of the text of the loss
+            failed = failed or error
+            continue
+        if "loss" in spec.output_names:
+            return
+        failed = failed or CallTypeError(f"'{fused.loss.name}' has no output 'loss', which training needs")
+    assert failed is not None
+    raise failed
 
 
 # ---- heads -------------------------------------------------------------------------------------------------
@@ -352,7 +454,7 @@ def _check(loss: Loss, options: Mapping[str, Any]) -> None:
 @torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
 def _head(fused: _FusedLoss, steps: tuple[Any, ...], has_bias: tuple[bool, ...], ignore_index: int) -> str:
     """The attribute with the head for logits that are made so."""
-    name = attribute(repr((steps, has_bias, ignore_index)))
+    name = word(repr((steps, has_bias, ignore_index)))
     if not hasattr(fused.heads, name):
         options = {"ignore": "target", **fused.bound, "ignore_index": ignore_index}
         adapted = _adapted(fused.loss, steps, has_bias, fused.needs_target)

@@ -6,8 +6,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-MAX_ENTRIES = 4096  # of a Token[..., K]
-MAX_UNROLLED = 128  # of those whose entries are used one by one: a loss is unrolled over them
+MAX_ENTRIES = 4096  # entries of a Token[..., K]; kMostReadPlaces in dialect/Limits.h
 
 
 class EntriesMarker:

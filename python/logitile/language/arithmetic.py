@@ -6,8 +6,7 @@ from ..frameworks.choice import python_number
 from ..messages.locations import spec_error
 from ..messages.names import with_article
 from . import refusals
-from .lists import check_one_number
-from .trace import Traced, active_trace, current_trace, described
+from .trace import Traced, Whole, active_trace, current_trace, described
 
 _PREDICATES = {"<": "lt", "<=": "le", ">": "gt", ">=": "ge", "==": "eq", "!=": "ne"}
 _PYTHON_TYPES = {"f32": float, "i32": int, "i1": bool}
@@ -19,10 +18,12 @@ Number = float | int | bool
 
 def lifted(item: object, what: str) -> Traced | Number:
     """A traced value or a plain number, or an error that says where arrays and tuples belong."""
+    if isinstance(item, Whole):
+        item = item.whole()
     if isinstance(item, Traced):
         if item.trace is not active_trace():
             raise spec_error(item.trace.leaked(item.label))
-        if item.op.is_topk:
+        if item.is_ranked:
             raise spec_error(
                 f"'{what}' got {item.label}, a list of {item.places} numbers per token that 'lt.topk' made; "
                 "a list can only be returned, as a field of lt.Outputs: compute with one of its places, such "
@@ -150,21 +151,23 @@ def invert(a: object) -> Traced:
 
 
 def pick(value: Traced, index: object) -> Traced:
-    """value[index]: the entry of a varying value at an integer per token, or a place of a list of lt.topk. A
-    list of integers picks a list of entries.
+    """value[index]: the entry of a varying value at an integer per token, the entries at a list of integers,
+    or a place of a list of 'lt.topk'.
     """
-    if value.op.is_topk:
+    if value.is_ranked:
         return _at_place(value, index)
-    check_one_number(value, "'[...]'", "its places are no entries to pick; compute with the whole list")
+    if value.places is not None:
+        raise spec_error(
+            f"{value.label} is a list of {value.places} numbers per token that was computed; '[...]' takes "
+            "single entries of an input, and entries of values that vary along the vocabulary"
+        )
     position = _index(value, index)
     if not value.varying:
         raise spec_error(
             f"{value.label} is one number per token and has no entries to pick with '[...]'; only "
             "values that vary along the vocabulary have, such as logits"
         )
-    gathered = value.trace.emit(
-        "logitile.gather", (value, position), value.type, varying=False, places=position.places
-    )
+    gathered = value.trace.emit("logitile.gather", (value, position), value.type, varying=False)
     return _guarded(gathered, position)
 
 
@@ -198,9 +201,8 @@ def _at_place(listed: Traced, place: object) -> Traced:
 def _guarded(picked: Traced, index: Traced) -> Traced:
     """An entry of a Token[int, K] that equals ignore_index picks nothing: NaN, -1 or False."""
     trace, key = picked.trace, index.op.attribute
-    if trace.ignore_index is None or index.op.name != "logitile.input":
-        return picked
-    if key.index is None and key.places is None:
+    is_entry = index.op.name == "logitile.input" and (key.index is not None or key.places is not None)
+    if trace.ignore_index is None or not is_entry:
         return picked
     nothing = trace.constant({"f32": float("nan"), "i32": -1, "i1": False}[picked.type], picked.type)
     return trace.emit("arith.select", (is_valid(index), picked, nothing))
@@ -210,8 +212,6 @@ def is_valid(index: Traced) -> Traced:
     """index != ignore_index; true where no index is ignored."""
     trace = index.trace
     trace.needed_inputs.add(index.op.attribute.name)
-    if trace.ignore_index is None and index.places is not None:
-        return trace.emit("arith.cmpi", (index, index), attribute="eq")  # a list as well
     if trace.ignore_index is None:
         return trace.constant(True, "i1")
     return trace.emit("arith.cmpi", (index, trace.constant(trace.ignore_index, "i32")), attribute="ne")
@@ -241,6 +241,11 @@ def _checked_index(index: Traced, name: str) -> Traced:
             f"'[...]' of {name} got {described(index)}; it takes one integer per token, such as a "
             "target"
         )
+    if index.places is not None and index.op.name != "logitile.input":
+        raise spec_error(
+            f"'[...]' of {name} got {index.label}, a list that was computed; a list of indices is an input: "
+            "compute it before the call"
+        )
     if index.op.name == "logitile.input" and index.op.attribute.axis == "scalar":
         raise spec_error(
             f"'[...]' of {name} got {described(index)}, which is one for the whole call; annotate it "
@@ -251,9 +256,6 @@ def _checked_index(index: Traced, name: str) -> Traced:
             f"{index.label} varies along the vocabulary but '[...]' of {name} needs one index per "
             "token; reduce it first, for example with lt.argmax"
         )
-    if index.op.name != "logitile.input":
-        remedy = "a list of indices is not computed: pick with an lt.Token[int, lt.K] input itself"
-        check_one_number(index, f"'[...]' of {name}", remedy)
     return index
 
 

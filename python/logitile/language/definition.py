@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import functools
 import inspect
+import itertools
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from ..errors import CallTypeError
+from ..frameworks.choice import is_read
 from ..messages.locations import Location, definition_of, line_in, spec_error
 from ..messages.names import listed
 from ..spec.loss_spec import LossSpec
 from ..spec.operations import Op, Output, SpecInput, reachable
 from . import functions
-from .annotations import MAX_UNROLLED, K, Kind
+from .annotations import K, Kind
 from .entries import Entries
 from .outputs import checked_outputs
-from .several import SeveralValues
 from .signature import Parameter, Signature, read_signature
 from .trace import Trace, active_trace
 from .values import Value
@@ -40,11 +41,22 @@ class Specialisation:
     per_token: frozenset[str] = frozenset()
 
 
+class Kept:
+    """Heads of a loss, as attributes: torch.compile guards the one that a graph uses, not all."""
+
+
+_numbers = itertools.count()
+
+
 class Loss:
     """A loss function. `lt.jit` binds it to options; inside another loss it can be called.
 
     Args:
         function: the Python function; it is run once for every specialisation.
+
+    Attributes:
+        kept: heads that are kept with it (arguments.kept).
+        token: a text that no other loss of this process has.
     """
 
     def __init__(self, function: Callable):
@@ -53,6 +65,7 @@ class Loss:
         self.function = function
         self.name = function.__name__
         self.signature: Signature = read_signature(function)
+        self.kept, self.token = Kept(), f"loss{next(_numbers)}"
         functools.update_wrapper(self, function)
 
     @property
@@ -115,6 +128,7 @@ class Loss:
         if ignore_index is not None:
             trace.needed_inputs |= {g.name for g in inputs if g.tells_ignored and g.name == ignore}
         _check_used(self, inputs, ops, trace.needed_inputs)
+        _check_read_one_way(self, ops)
         given_names = {given.name for given in inputs}
         used = {c.name: arguments[c.name] for c in self.signature.constants if c.name not in given_names}
         return LossSpec(self.name, trace.vocab, inputs, ops, outputs, bare, ignore_index, used, self.location)
@@ -152,7 +166,10 @@ def loss(function: Callable) -> Loss:
 
     Raises:
         SpecError: an annotation, a default or a name of a parameter is not possible.
+        CallTypeError: torch.compile reads the line; it finds no way through the signature.
     """
+    if is_read():
+        raise CallTypeError("torch.compile reads lt.loss; decorate the loss outside of the compiled function")
     return Loss(function)
 
 
@@ -168,12 +185,7 @@ def _specialised(parameter: Parameter, specialisation: Specialisation) -> SpecIn
 def _traced_input(trace: Trace, given: SpecInput) -> Value | Entries:
     if given.entries is None:
         return trace.input(given.axis, given.name, given.type)
-    axis, name, type, count = given.axis, given.name, given.type, given.entries
-    whole = trace.input(axis, name, type, places=count)
-    singles = None
-    if count <= MAX_UNROLLED:
-        singles = tuple(trace.input(axis, name, type, k) for k in range(count))
-    return Entries(trace, whole.index, name, singles)
+    return Entries.of_input(trace, given)
 
 
 # ---- finishing a trace -------------------------------------------------------------------------------------
@@ -200,6 +212,19 @@ def _check_used(loss: Loss, inputs: tuple[SpecInput, ...], ops: tuple[Op, ...], 
     )
 
 
+def _check_read_one_way(loss: Loss, ops: tuple[Op, ...]) -> None:
+    """Entries of an input lie in memory one by one, or as a list."""
+    keys = {op.attribute for op in ops if op.name == "logitile.input"}
+    listed_names = {key.name for key in keys if key.places is not None}
+    both = sorted({key.name for key in keys if key.index is not None and key.name in listed_names})
+    if both:
+        raise spec_error(
+            f"'{loss.name}' takes single entries of '{both[0]}' and uses it as a list too; give it the array "
+            "twice, as two parameters",
+            loss.location,
+        )
+
+
 def _usage(loss: Loss) -> str:
     """How a loss is bound and called."""
     arguments = ["hidden", "weight"]
@@ -220,28 +245,28 @@ def _argument(loss_name: str, parameter: Parameter, item: object) -> object:
     for kind in parameter.kinds:
         if kind.entries is None and _fits(item, kind):
             return item
-        several = None if kind.entries is None else _several(item, kind, parameter.name)
-        if several is not None:
-            return several
-    is_known = isinstance(item, (Value, SeveralValues))
-    got = repr(item) if is_known else f"{item!r} of type {type(item).__name__}"
+        if kind.entries is not None and (entries := _entries(parameter.name, item, kind)) is not None:
+            return entries
+    got = repr(item) if isinstance(item, (Value, Entries)) else f"{item!r} of type {type(item).__name__}"
     raise spec_error(f"'{loss_name}' takes '{parameter.name}' as {parameter.annotation}, got {got}")
 
 
-def _several(item: object, kind: Kind, name: str) -> Entries | SeveralValues | None:
-    """What an lt.Token[..., K] parameter of that name is; None where the argument does not fit."""
-    if isinstance(item, Value):
-        if item.places is None or item.op.is_topk or item.type != kind.type:
+def _entries(name: str, item: object, kind: Kind) -> Entries | None:
+    """The entries that an lt.Token[..., K] parameter gets: of an input, of a list, or of single values. None
+    where the argument is none of these.
+    """
+    if isinstance(item, Value) and item.places is not None and not item.is_ranked:
+        item = Entries.of_list(name, item)
+    if isinstance(item, Entries):
+        fits = item.type == kind.type
+        entries = item.named(name)
+    else:
+        fits = isinstance(item, (tuple, list)) and all(_fits(value, kind) for value in item)
+        trace = active_trace()
+        if not fits or trace is None:
             return None
-        if kind.entries is not K and item.places != kind.entries:
-            return None
-        return Entries(item.trace, item.index, name, item.values if isinstance(item, Entries) else None)
-    values = item.values if isinstance(item, SeveralValues) else item
-    if not isinstance(values, (tuple, list)) or not all(_fits(value, kind) for value in values):
-        return None
-    if kind.entries is not K and len(values) != kind.entries:
-        return None
-    return SeveralValues(name, tuple(values))
+        entries = Entries.of_values(name, trace, kind.type, item)  # type: ignore[arg-type]
+    return entries if fits and (kind.entries is K or len(entries) == kind.entries) else None
 
 
 def _fits(item: object, kind: Kind) -> bool:

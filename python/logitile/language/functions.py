@@ -1,8 +1,7 @@
 """The functions of the language. Each takes traced values or Python numbers; operators are in arithmetic.py.
 
-"Varying" is a value that differs along the vocabulary, "uniform" one per token. A list has
-several numbers per token. Elementwise functions keep what their operands are, reductions turn varying values
-and lists into uniform ones. What -inf, NaN and ties mean follows PyTorch.
+"Varying" is a value that differs along the vocabulary, "uniform" one per token. Elementwise functions keep
+what their operands are, reductions turn varying into uniform. What -inf, NaN and ties mean follows PyTorch.
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ from ..spec.operations import CALL_TOKEN
 from . import arithmetic
 from .accepted import refusing
 from .arithmetic import bool_operand, float_operand, lifted, operands
-from .lists import check_one_number
 from .trace import current_trace, described
 from .values import Value
 
@@ -218,10 +216,11 @@ def stop_gradient(x: object) -> Value:
 
 
 def valid(t: object) -> Value:
-    """Whether an integer input differs from ignore_index; of an lt.Token[int, lt.K] input, a list of bools.
+    """Whether an integer input, or an entry of one, differs from ignore_index.
 
     Args:
-        t: an lt.Token[int] input, an lt.Token[int, lt.K] input, or an entry of one.
+        t: an lt.Token[int] input, an entry of an lt.Token[int, lt.K] input, or all of them: then the result
+            is a list.
     """
     t = lifted(t, "lt.valid")
     if not isinstance(t, Value) or t.op.name != "logitile.input" or t.type != "i32" or t.varying:
@@ -291,7 +290,6 @@ def topk(x: object, k: int) -> tuple[Value, Value]:
         raise spec_error(f"'lt.topk' got k={k!r}; it takes a Python integer, known while tracing")
     if not 1 <= k <= MOST_PLACES:
         raise spec_error(f"'lt.topk' got k={k}; it takes 1 to {MOST_PLACES}")
-    check_one_number(x, "'lt.topk'", "it puts the entries of the vocabulary in order")
     if k > x.trace.vocab:
         raise spec_error(f"'lt.topk' got k={k}, but the vocabulary has {x.trace.vocab} entries; take no more")
     if not x.varying:
@@ -379,7 +377,11 @@ def _drawn_from(name: str, word: object) -> Value:
             f"'lt.uniform' takes an integer as '{name}', got {described(word)}; annotate a parameter "
             "lt.Scalar[int] or lt.Token[int]"
         )
-    check_one_number(word, "'lt.uniform'", f"it takes one integer per token as '{name}'")
+    if word.places is not None:
+        raise spec_error(
+            f"'lt.uniform' takes one integer per token as '{name}', but {word.label} is a list of "
+            f"{word.places}"
+        )
     if word.varying:
         raise spec_error(
             f"'lt.uniform' takes one integer per token as '{name}', but {word.label} varies along the "
@@ -398,14 +400,13 @@ _RESULTS = {"argmax": "i32", "argmin": "i32", "count": "i32", "any": "i1", "all"
 
 def _reduce(combiner: str, x: object) -> Value:
     what = f"lt.{combiner}"
-    x = lifted(x, what)
-    if isinstance(x, Value) and x.places is not None:
-        return _over_places(combiner, x)
     x = (
         _counted(combiner, x)
         if combiner in ("count", "any", "all")
         else float_operand(_summed(combiner, x), what)
     )
+    if x.places is not None:
+        return _over_places(combiner, x)
     if not x.varying:
         raise spec_error(
             f"'{what}' of {x.label} reduces nothing: it is the same for every vocabulary entry; "
@@ -415,19 +416,23 @@ def _reduce(combiner: str, x: object) -> Value:
 
 
 def _over_places(combiner: str, x: Value) -> Value:
-    """The sum or mean of a list, one number per token."""
+    """What the places of a list come to."""
     if combiner not in ("sum", "mean"):
         raise spec_error(
-            f"'lt.{combiner}' got {x.label}, a list of {x.places} places; over the places of a list go only "
-            "lt.sum and lt.mean"
+            f"'lt.{combiner}' of {x.label} goes over the vocabulary, but this is a list of {x.places} "
+            "numbers per token; lt.sum and lt.mean go over its places"
         )
-    if x.type != "f32":
-        raise spec_error(f"'lt.{combiner}' takes floats, got {described(x)}; convert it with lt.to_float")
     total = x.trace.emit("logitile.sum_list", (x,), "f32", varying=False)
-    return total if combiner == "sum" else total / float(x.places)
+    return total if combiner == "sum" else total * (1.0 / x.places)
 
 
 def _counted(combiner: str, x: object) -> Value:
+    x = lifted(x, f"lt.{combiner}")
+    if isinstance(x, Value) and x.places is not None:
+        raise spec_error(
+            f"'lt.{combiner}' of {x.label} goes over the vocabulary, but this is a list of {x.places} "
+            "numbers per token; add it up with lt.sum(lt.to_float(x))"
+        )
     if isinstance(x, Value) and x.type == "i1":
         return x
     raise spec_error(
@@ -436,6 +441,7 @@ def _counted(combiner: str, x: object) -> Value:
 
 
 def _summed(combiner: str, x: object) -> object:
+    x = lifted(x, f"lt.{combiner}")
     if isinstance(x, Value) and x.type == "i1":
         raise spec_error(
             f"'lt.{combiner}' takes floats, got {described(x)}; count it with lt.count, or use "

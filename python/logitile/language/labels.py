@@ -15,7 +15,6 @@ _SYMBOLS = {
     "logitile.gather": "[...]", "arith.maximumf": "lt.maximum", "arith.minimumf": "lt.minimum",
     "arith.maxsi": "lt.maximum", "arith.minsi": "lt.minimum", "math.absf": "lt.abs",
     "math.clampf": "lt.clamp", "arith.sitofp": "lt.to_float", "arith.uitofp": "lt.to_float",
-    "logitile.sum_list": "lt.sum",
 }  # fmt: skip
 
 
@@ -30,8 +29,7 @@ def of_leaf(op: Op) -> str:
 def of_result(op: Op) -> str:
     """Such as "the result of 'lt.exp' (train.py:38)"."""
     place = "" if op.location is None else f" ({op.location})"
-    name = "'lt.topk'" if op.is_topk else function(op.name, op.attribute)
-    return f"the result of {name}{place}"
+    return f"the result of {_function(op)}{place}"
 
 
 def with_type(label: str, type: str) -> str:
@@ -45,9 +43,12 @@ def number(number: object) -> str:
     return f"the {_WORDS[_PYTHON[type(number)]]} {number}"
 
 
-def function(name: str, attribute: object) -> str:
-    """What a loss calls for an operation: "'lt.exp'", "a comparison"."""
-    if name in ("arith.cmpf", "arith.cmpi"):
+def _function(op: Op) -> str:
+    if op.name in ("arith.cmpf", "arith.cmpi"):
         return "a comparison"
-    word = attribute if name == "logitile.reduce" else name.partition(".")[2]
-    return f"'{_SYMBOLS.get(name, f'lt.{word}')}'"
+    if op.is_ranked:
+        return "'lt.topk'"
+    if op.name == "logitile.sum_list":
+        return "'lt.sum'"
+    word = op.attribute if op.name == "logitile.reduce" else op.name.partition(".")[2]
+    return f"'{_SYMBOLS.get(op.name, f'lt.{word}')}'"

@@ -6,7 +6,7 @@ import keyword
 
 from ..messages.locations import Location, spec_error
 from ..messages.names import did_you_mean, listed, with_article
-from .trace import Trace
+from .trace import Trace, Whole
 from .values import Value
 
 _TYPES = {"i32": "an integer", "i1": "a bool"}
@@ -60,6 +60,8 @@ def checked_outputs(trace: Trace, result: object, place: Location) -> tuple[list
 def _checked(trace: Trace, what: str, name: str, value: object, place: Location) -> Value:
     """One value that was returned; 'what' is how errors call it."""
     what = f"{what} of '{trace.name}'"
+    if isinstance(value, Whole):
+        value = value.whole()
     if not isinstance(value, Value):
         raise spec_error(f"{what} is {_returned(value)}; {_remedy(value)}", place)
     if value.trace is not trace:
@@ -72,7 +74,7 @@ def _checked(trace: Trace, what: str, name: str, value: object, place: Location)
             value.op.location,
         )
     if name in ("loss", "weight") and value.places is not None:
-        remedy = "" if value.op.is_topk else "reduce it with lt.sum or lt.mean, or "
+        remedy = "" if value.is_ranked else "add it up with lt.sum, or "
         why = f"but it must be one number per token; {remedy}give a list another name"
         raise spec_error(f"{what} is a list of {value.places} numbers per token, {why}", value.op.location)
     if name in ("loss", "weight") and value.type != "f32":

@@ -8,7 +8,6 @@ from typing import NoReturn
 from ..errors import SpecAttributeError
 from ..messages.locations import spec_error
 from ..messages.names import did_you_mean
-from .several import SeveralValues
 
 # NumPy's and torch's names of what the language calls otherwise.
 _OTHER_NAMES = {
@@ -105,8 +104,6 @@ class Refusals:
         )
 
     def __iter__(self) -> Iterator[NoReturn]:
-        if self.places is not None:
-            return self._refuse("is a list that cannot be iterated; compute with it as a whole")
         return self._refuse(
             "cannot be iterated: the vocabulary axis is implicit; use lt.sum, lt.max, lt.any and the other "
             "reductions instead of loops, sum(), max() and any()"
@@ -189,11 +186,6 @@ def foreign_operand(item: object, what: str) -> str:
         return (
             f"'{what}' got None; an optional input that is absent is None: test it with 'is None' before "
             "using it"
-        )
-    if isinstance(item, SeveralValues):
-        return (
-            f"'{what}' got {item.label}, which was given as {len(item)} single values; use them one by one, "
-            f"for example {item.name}[0], or give an lt.Token[..., lt.K] input"
         )
     if hasattr(item, "shape") and hasattr(item, "dtype"):
         library = type(item).__module__.partition(".")[0]

@@ -10,9 +10,8 @@ from types import CodeType, FrameType
 
 from ..messages.locations import Location, definition_of, location_of, spec_error, user_frame
 from ..spec.float32 import round_to_f32
-from ..spec.operations import NOT_ELEMENTWISE, InputKey, Op, result_type
+from ..spec.operations import InputKey, Op, result_type
 from . import labels
-from .lists import common_places
 
 _active: ContextVar[Trace | None] = ContextVar("logitile_trace", default=None)
 
@@ -81,17 +80,17 @@ class Trace:
             type: of the result; by default what the table of scalar operations says.
             varying: whether the result differs along the vocabulary; by default as soon as an operand does.
             location: the place to note; by default the user's line that is being executed.
-            places: of a list, how many values it has for each token; by default as many as its operands have
-                if the operation is elementwise.
+            places: of a list, how many values it has for each token; by default as many as an operand has
+                that is a list which is read.
         """
         for operand in operands:
             if operand.trace is not self:
                 raise spec_error(operand.trace.leaked(operand.label))
+        if places is None and name not in ("logitile.sum_list", "logitile.reduce"):
+            places = _places_of(name, operands)
         indices = tuple(operand.index for operand in operands)
         if type is None:
             type = result_type(name, [operand.type for operand in operands])
-        if places is None and name not in NOT_ELEMENTWISE:
-            places = common_places(labels.function(name, attribute), operands)
         key = (name, type, indices, _attribute_key(attribute), places)
         if key not in self._index_of:
             if varying is None:
@@ -143,8 +142,7 @@ class Trace:
     def input(
         self, axis: str, name: str, type: str, index: int | None = None, places: int | None = None
     ) -> Traced:
-        """The operation that reads an input, one entry of it, or all entries as a list with 'places' of them.
-        """
+        """The operation that reads an input, one entry of it, or all of its entries as a list."""
         varying = axis in ("logits", "vocab", "dense")
         return self.emit(
             "logitile.input",
@@ -240,6 +238,11 @@ class Traced:
         return self.op.places
 
     @property
+    def is_ranked(self) -> bool:
+        """Whether it is a list that 'lt.topk' made."""
+        return self.op.is_ranked
+
+    @property
     def label(self) -> str:
         """How errors call it, such as "'temperature'"."""
         return self.trace.label(self.index)
@@ -247,6 +250,35 @@ class Traced:
     def operand(self, position: int) -> Traced:
         """An operand of the operation that made this value."""
         return self.trace.value(self.op.operands[position])
+
+
+class Whole:
+    """What stands for one traced value where an operand is wanted."""
+
+    __slots__ = ()
+
+    def whole(self) -> Traced:
+        """That value."""
+        raise NotImplementedError
+
+
+def _places_of(name: str, operands: Sequence[Traced]) -> int | None:
+    """How many places the result has: as many as the lists among the operands."""
+    lists = [operand for operand in operands if operand.places is not None and not operand.is_ranked]
+    for operand in lists[1:]:
+        if operand.places != lists[0].places:
+            raise spec_error(
+                f"{lists[0].label} is a list of {lists[0].places} numbers per token and {operand.label} one "
+                f"of {operand.places}; lists of one length can be computed with together"
+            )
+    varying = [operand for operand in operands if operand.varying]
+    if lists and varying and name != "logitile.gather":
+        raise spec_error(
+            f"{varying[0].label} varies along the vocabulary and {lists[0].label} is a list of "
+            f"{lists[0].places} numbers per token; pick the entries first that belong to the list, with "
+            f"value[indices]"
+        )
+    return lists[0].places if lists else None
 
 
 def described(item: object) -> str:

@@ -9,26 +9,10 @@ from .refusals import Refusals
 from .trace import Traced
 
 
-class Value(Refusals, Traced):
-    """A value of the loss that is being traced: one number per token, one per token and vocabulary entry, or
-    a list with one for each of its places.
-
-    Operators record operations; everything that would need the number itself is refused (refusals.py).
-    """
+class Operators:
+    """Python's operators, for traced values and for what stands for one."""
 
     __slots__ = ()
-
-    def __repr__(self) -> str:
-        axis = "varying along the vocabulary" if self.varying else f"{self.places or 'one'} per token"
-        return f"<{self.label}: {self.type}, {axis}>"
-
-    __hash__ = object.__hash__
-
-    def __copy__(self) -> Value:
-        return self
-
-    def __deepcopy__(self, memo: object) -> Value:
-        return self
 
     def __add__(self, other: object) -> Value:
         return arithmetic.add(self, other)
@@ -56,7 +40,7 @@ class Value(Refusals, Traced):
 
     def __pow__(self, other: object, modulus: object = None) -> Value:
         if modulus is not None:
-            self._refuse("has no pow() with a modulus; use a ** b")
+            self._refuse("has no pow() with a modulus; use a ** b")  # type: ignore[attr-defined]
         return arithmetic.power(self, other)
 
     def __rpow__(self, other: object) -> Value:
@@ -103,3 +87,24 @@ class Value(Refusals, Traced):
 
     def __getitem__(self, index: object) -> Value:
         return arithmetic.pick(self, index)
+
+
+class Value(Operators, Refusals, Traced):
+    """A scalar of the loss that is being traced: one number per token, or one per token and vocabulary entry.
+
+    Operators record operations; everything that would need the number itself is refused (refusals.py).
+    """
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        axis = "varying along the vocabulary" if self.varying else f"{self.places or 'one'} per token"
+        return f"<{self.label}: {self.type}, {axis}>"
+
+    __hash__ = object.__hash__
+
+    def __copy__(self) -> Value:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Value:
+        return self

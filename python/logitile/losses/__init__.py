@@ -6,15 +6,7 @@ For selected rows only, such as the last token of each sequence, index hidden: h
 
 from __future__ import annotations
 
-from .distillation import (
-    forward_kl,
-    jensen_shannon,
-    reverse_kl,
-    skewed_kl,
-    sparse_distillation,
-    top_k_kl,
-    total_variation,
-)
+from .distillation import forward_kl, jensen_shannon, reverse_kl, skewed_kl, top_k_kl, total_variation
 from .metrics import accuracy, prediction, rank, top_logprobs
 from .policy import dpo_reward, entropy, grpo, logprob, logprob_entropy, ppo_clip, simpo_reward
 from .sampling import sample
@@ -33,5 +25,5 @@ __all__ = [
     "accuracy", "cross_entropy", "dpo_reward", "dynamic_fine_tuning", "entropy", "focal", "forward_kl",
     "grpo", "jensen_shannon", "logprob", "logprob_entropy", "multi_token", "poly1", "ppo_clip",
     "prediction", "rank", "reverse_kl", "sample", "simpo_reward", "skewed_kl", "soft_cross_entropy",
-    "sparse_distillation", "top_k_kl", "top_logprobs", "total_variation", "unlikelihood", "z_loss",
+    "top_k_kl", "top_logprobs", "total_variation", "unlikelihood", "z_loss",
 ]  # fmt: skip

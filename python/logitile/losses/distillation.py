@@ -9,7 +9,7 @@ from __future__ import annotations
 from ..language import functions as lt
 from ..language.annotations import K, Logits, Scalar, Token, Vocab
 from ..language.definition import loss
-from .ranges import check, check_choice, check_inside
+from .ranges import check, check_inside
 
 
 @loss
@@ -140,7 +140,7 @@ def top_k_kl(
     """Distillation from the teacher's best entries, sum_k(q[k] (log q[k] - log p[i[k]])).
 
     Args:
-        index: i, [..., K], K at most 128; entries with `ignore_index` count nothing.
+        index: i, [..., K]; entries with `ignore_index` count nothing.
         logprob: log q, [..., K], as the teacher gave it. What it leaves out of its distribution counts
             nothing; normalise it over the K entries for a divergence that is never negative.
         target: one per token. It is not read: where it is given, tokens whose target is `ignore_index` count
@@ -148,70 +148,12 @@ def top_k_kl(
         bias: added to the logits of every token.
         temperature: the logits are divided by it; the teacher's log-probabilities are taken as they are.
 
-    `sparse_distillation` takes more entries, and can do something about what the teacher leaves out. This
-    loss runs in slices of the vocabulary, and gives gradients of `logprob` and `bias`.
-
     Source: the sparse form of Hinton, Vinyals and Dean 2015, arXiv:1503.02531.
     """
     if bias is not None:
         z = z + bias
-    log_p = lt.log_softmax(z if temperature is None else z / temperature)
-    value = 0.0
-    for k in range(len(index)):
-        term = lt.exp(logprob[k]) * (logprob[k] - log_p[index[k]])
-        value = value + lt.where(lt.valid(index[k]), term, 0.0)
-    return value
-
-
-@loss
-def sparse_distillation(
-    z: Logits,
-    ids: Token[int, K],
-    teacher: Token[float, K],
-    target: Token[int] | None = None,
-    *,
-    bias: Vocab[float] | None = None,
-    temperature: Scalar | Token[float] | None = None,
-    rest: str = "drop",
-):
-    """Offline distillation from the teacher's most likely tokens, sum_k(q[k] (log q[k] - log p[i[k]])).
-
-    The teacher ran before, and only the log-probabilities of its K most likely tokens were kept: q. Its
-    probability outside of them is r = 1 - sum(q).
-
-    Args:
-        ids: i, [..., K], K at most 4096, none of them twice. Entries with `ignore_index` are padding: they
-            count nothing. Name it as `ignore` to drop tokens that have nothing else.
-        teacher: log q, [..., K], in the order of `ids`; as numbers, without a gradient.
-        target: one per token. It is not read: where it is given, tokens whose target is `ignore_index` count
-            nowhere.
-        bias: added to the logits of every token; it gets no gradient.
-        temperature: T. The logits are divided by it, and with rest="normalize" log q, too; otherwise give log
-            q of a teacher whose logits were divided by it.
-        rest: what becomes of r. "drop" leaves it out, so the loss may be negative, and the student learns
-            probabilities that are too large. "normalize" divides q by its sum, which is KL(q || p) and
-            never negative. "class" takes all tokens outside of i as one class and adds r log(r / s), where s
-            = 1 - sum_k(p[i[k]]) is the student's, 2**-23 at least.
-
-    Source: the sparse form of Hinton, Vinyals and Dean 2015, arXiv:1503.02531; for `rest` Sparse Logit
-    Sampling, Anshumann et al. 2025, arXiv:2503.16870.
-    """
-    check_choice("rest", rest, ("drop", "normalize", "class"))
-    if bias is not None:
-        z = z + bias
-    log_p = lt.log_softmax(z if temperature is None else z / temperature)[ids]
-    is_kept = lt.valid(ids)
-    log_q = teacher if temperature is None or rest != "normalize" else teacher / temperature
-    if rest == "normalize":
-        log_q = log_q - lt.log(lt.sum(lt.where(is_kept, lt.exp(log_q), 0.0)))
-    q = lt.where(is_kept, lt.exp(log_q), 0.0)
-    value = lt.sum(lt.where(is_kept, q * (log_q - log_p), 0.0))
-    if rest != "class":
-        return value
-    outside = lt.maximum(1.0 - lt.sum(q), 0.0)
-    student_outside = lt.maximum(1.0 - lt.sum(lt.where(is_kept, lt.exp(log_p), 0.0)), 2.0**-23)
-    of_rest = outside * (lt.log(outside) - lt.log(student_outside))
-    return value + lt.where(outside > 0.0, of_rest, 0.0)
+    log_p = lt.log_softmax(z if temperature is None else z / temperature)[index]
+    return lt.sum(lt.where(lt.valid(index), lt.exp(logprob) * (logprob - log_p), 0.0))
 
 
 def _both(student, teacher, student_bias, teacher_bias, temperature):

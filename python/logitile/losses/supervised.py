@@ -148,7 +148,7 @@ def multi_token(z: Logits, target: Token[int, K], depth_weight: Token[float, K] 
     Args:
         target: y, [..., K]: the tokens that follow at depths 1 to K. Entries with `ignore_index` count
             nothing; tokens of which all entries are that count nowhere.
-        depth_weight: w, [..., K], which gets no gradient; 1 if absent.
+        depth_weight: w, [..., K]; 1 if absent.
 
     Source: multi-token prediction, Gloeckle et al. 2024, arXiv:2404.19737.
     """
@@ -196,11 +196,8 @@ def unlikelihood(z: Logits, negative: Token[int, K]):
 
     Source: Welleck et al. 2019, arXiv:1908.04319.
     """
-    log_p = lt.log_softmax(z)
-    value = 0.0
-    for k in range(len(negative)):
-        value = value - lt.where(lt.valid(negative[k]), lt.log(-lt.expm1(log_p[negative[k]])), 0.0)
-    return value
+    log_p = lt.log_softmax(z)[negative]
+    return -lt.sum(lt.where(lt.valid(negative), lt.log(-lt.expm1(log_p)), 0.0))
 
 
 @loss

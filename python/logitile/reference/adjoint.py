@@ -41,7 +41,7 @@ class Adjoint:
         return Adjoint(self.value.sum(axis=axes, keepdims=True), self.blocked.all(axis=axes, keepdims=True))
 
     def spread_to(self, shape: tuple[int, ...]) -> Adjoint:
-        """Repeated along the vocabulary, or over the places of a list."""
+        """Repeated along the vocabulary."""
         shape = np.broadcast_shapes(self.value.shape, shape)
         return Adjoint(np.broadcast_to(self.value, shape), np.broadcast_to(self.blocked, shape))
 

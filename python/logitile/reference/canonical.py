@@ -86,7 +86,7 @@ def _with_nan(condition: Written, is_first: bool, nan: Written, exponent: Writte
 
 
 def _pick(value: Written, index: Written) -> Written | None:
-    if value.op.places is not None:
+    if value.op.is_ranked:
         return None
     return _entry(value, integers.unwrapped(index))
 
@@ -95,9 +95,7 @@ def _entry(value: Written, index: Written) -> Written:
     known = exponentials.entry(value, lambda exponent: _entry(exponent, index))
     if known is not None:  # the exponent of the entry stays known
         return known
-    return value.trace.emit(
-        "logitile.gather", (value, index), value.type, varying=False, places=index.op.places
-    )
+    return value.trace.emit("logitile.gather", (value, index), value.type, varying=False)
 
 
 def _position(value: Written, combiner: str) -> Written:

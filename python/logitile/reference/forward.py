@@ -1,7 +1,7 @@
 """The meaning of a loss in float64: an interpreter of LossSpec on dense NumPy arrays.
 
 It is independent of the compiler and there to compare with. Values of one token have shape [n, 1], varying
-ones [n, V], lists [n, K]; what is the same for every token has 1 in place of n. Tokens are handled in chunks, so that
+ones [n, V]; what is the same for every token has 1 in place of n. Tokens are handled in chunks, so that
 memory stays moderate.
 """
 
@@ -106,8 +106,8 @@ class Chunk:
 
 def chunks(spec: LossSpec, data: Data) -> Iterator[Chunk]:
     """The live tokens, some at a time."""
-    numbers = sum(spec.vocab if op.varying else op.places or 0 for op in spec.ops)
-    step = max(1, CHUNK_BYTES // (8 * max(spec.vocab, numbers)))
+    varying = max(1, sum(op.varying for op in spec.ops))
+    step = max(1, CHUNK_BYTES // (8 * spec.vocab * varying))
     for start in range(0, len(data.live), step):
         yield Chunk(spec, data, data.live[start : start + step])
 
@@ -136,7 +136,8 @@ def _computed(chunk: Chunk, index: int, op: Op) -> np.ndarray:
         case "logitile.gather":
             return _picked(chunk, index, op)
         case "logitile.sum_list":
-            return chunk.operands(op)[0].sum(axis=1, keepdims=True)
+            listed, (x,) = chunk.spec.ops[op.operands[0]].places, chunk.operands(op)
+            return np.broadcast_to(x, (len(x), listed or 1)).sum(axis=1, keepdims=True)
     return OPERATIONS[op.name].value(*chunk.operands(op))
 
 
@@ -166,14 +167,14 @@ def _input(chunk: Chunk, op: Op) -> np.ndarray:
 
 
 def picked_columns(chunk: Chunk, op: Op) -> tuple[np.ndarray, np.ndarray]:
-    """The index of a pick and whether it lies inside the vocabulary, both [n or 1, 1], of a list [n, K]."""
+    """The index of a pick and whether it lies inside the vocabulary: [n or 1, 1], or [n, K] of a list."""
     index = chunk.values[op.operands[1]]
     return index, (index >= 0) & (index < chunk.spec.vocab)
 
 
 def _picked(chunk: Chunk, position: int, op: Op) -> np.ndarray:
     value = chunk.values[op.operands[0]]
-    if chunk.spec.ops[op.operands[0]].is_topk:
+    if chunk.spec.ops[op.operands[0]].is_ranked:
         place = int(chunk.values[op.operands[1]][0, 0])
         return value[:, place : place + 1]
     index, inside = picked_columns(chunk, op)
@@ -252,7 +253,7 @@ def evaluate(spec: LossSpec, options: Options, call: Call) -> dict[str, np.ndarr
     wrong = []
     for chunk in chunks(spec, data):
         run(chunk)
-        for output in spec.outputs:
+        for output in spec.outputs:  # a list may be the same at all places
             results[output.name][chunk.tokens] = chunk.values[output.value]
         wrong += [(int(chunk.tokens[row]), position, index) for position, row, index in chunk.wrong_picks]
     check_picks(spec, call, wrong)

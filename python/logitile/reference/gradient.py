@@ -134,8 +134,6 @@ def _flow(chunk: Chunk, index: int, op: Op, adjoint: Adjoint, position: int) -> 
     operands, result = chunk.operands(op), chunk.values[index]
     if op.name == "logitile.gather":
         column, inside = picked_columns(chunk, op)
-        if op.places is not None:
-            return _to_columns(adjoint.where(inside), column, chunk.spec.vocab)
         return _to_column(adjoint.where(inside), column, chunk.spec.vocab)
     if op.name == "logitile.sum_list":
         return adjoint.spread_to(operands[0].shape)
@@ -145,18 +143,15 @@ def _flow(chunk: Chunk, index: int, op: Op, adjoint: Adjoint, position: int) -> 
 
 
 def _to_column(adjoint: Adjoint, column: np.ndarray, vocab: int) -> Adjoint:
-    """The gradient of one entry per token."""
-    return adjoint.where(np.arange(vocab)[None, :] == column)
-
-
-def _to_columns(adjoint: Adjoint, columns: np.ndarray, vocab: int) -> Adjoint:
-    """The gradient of a list of entries: that of an entry is the sum over the places that have picked it."""
-    rows, places = np.nonzero(~adjoint.blocked)
-    to = (rows, columns[rows, places])
-    value, blocked = np.zeros((len(columns), vocab)), np.ones((len(columns), vocab), bool)
-    np.add.at(value, to, adjoint.value[rows, places])
-    blocked[to] = False
-    return Adjoint(value, blocked)
+    """The gradient of one entry per token, or of those that a list names: one of them perhaps twice."""
+    if column.shape[1] == 1:
+        return adjoint.where(np.arange(vocab)[None, :] == column)
+    value, blocked, column = np.broadcast_arrays(adjoint.value, adjoint.blocked, column)
+    sums, passes = np.zeros((len(value), vocab)), np.zeros((len(value), vocab), bool)
+    row, place = np.nonzero(~blocked)
+    np.add.at(sums, (row, column[row, place]), value[row, place])
+    passes[row, column[row, place]] = True
+    return Adjoint(sums, ~passes)
 
 
 def _through_reduction(combiner: str, adjoint: Adjoint, x: np.ndarray, result: np.ndarray) -> Adjoint:
@@ -211,6 +206,8 @@ class _Sums:
         elif key.axis == "scalar":
             total += gradient[0, 0]
         elif key.axis == "dense":
+            total[chunk.tokens] += gradient
+        elif key.places is not None:
             total[chunk.tokens] += gradient
         else:
             total[chunk.tokens if key.index is None else (chunk.tokens, key.index)] += gradient[:, 0]

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..messages.locations import Location
 from ..spec.float32 import round_to_f32
-from ..spec.operations import NOT_ELEMENTWISE, Op, result_type
+from ..spec.operations import Op, result_type
 
 
 class Rewriting:
@@ -36,22 +36,19 @@ class Rewriting:
         type: str | None = None,
         attribute: object = None,
         varying: bool | None = None,
-        places: int | None = None,
     ) -> Written:
         """Writes an operation, unless the same one is there already.
 
         Args:
             type: of the result; by default what the table of scalar operations says.
             varying: whether the result differs along the vocabulary; by default as soon as an operand does.
-            places: of a list, how many values it has for each token; by default as many as its operands have
-                if the operation is elementwise.
         """
-        if places is None and name not in NOT_ELEMENTWISE:
-            places = next((operand.op.places for operand in operands if operand.op.places is not None), None)
         if type is None:
             type = result_type(name, [operand.type for operand in operands])
         if varying is None:
             varying = any(operand.varying for operand in operands)
+        lists = [operand.op.places for operand in operands if operand.op.places and not operand.op.is_ranked]
+        places = lists[0] if lists and name != "logitile.sum_list" else None
         return self.copy(Op(name, (), type, varying, attribute, self.location, places=places), operands)
 
     def copy(self, op: Op, operands: Sequence[Written]) -> Written:

@@ -26,7 +26,6 @@ from ..errors import CallTypeError, CallValueError
 from ..frameworks.arrays import Array, check_same_device
 from ..frameworks.choice import described
 from ..messages.names import listed, shape_text
-from ..spec.loss_spec import LossSpec
 from .parts import inputs_of, part_of, run, slice_inputs
 from .states import SliceState, Source, check_complete, check_pair, joined, told
 
@@ -290,16 +289,6 @@ def begun_source(binder: Binder, call: Call, wrt: Iterable[str], grad_output: ob
     return _source(binder, call, names, parameters, of, _rounding(call))
 
 
-def _refuse_lists(spec: LossSpec) -> None:
-    """States hold one number per token, or lists of lt.topk."""
-    if spec.entry_lists:
-        raise CallValueError(
-            f"'{spec.name}' computes with {listed(spec.entry_lists)} as whole lists, which slices of the "
-            f"vocabulary do not have; use single entries, as in {spec.entry_lists[0]}[k], or call the head "
-            "with the whole weight"
-        )
-
-
 def _rounding(call: Call) -> tuple[tuple[str, str | None, str | None], ...]:
     return tuple((pair.name, pair.hidden.rounded_to, pair.weight.rounded_to) for pair in call.pairs)
 
@@ -313,7 +302,6 @@ def _source(
     rounding: tuple[tuple[str, str | None, str | None], ...],
 ) -> Source:
     spec = binder.traced(call.specialisation)  # a state may be of another head
-    _refuse_lists(spec)
     axes = tuple((given.name, given.axis) for given in spec.inputs)
     text = spec.text(
         [name for name in spec.output_names if name in of] or None,

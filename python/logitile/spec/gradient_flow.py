@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
-from ..messages.locations import Location
 from .loss_spec import LossSpec
 from .operations import Op, flows
 
+_OF_THE_FIRST = ("logitile.reduce", "logitile.gather", "logitile.sum_list")
 _LEAVES = ("logitile.input", "arith.constant", "logitile.column")
-_OF_FIRST = ("logitile.reduce", "logitile.gather", "logitile.sum_list")
 
 
 def differentiated(op: Op) -> tuple[int, ...]:
     """Which operands of an operation a gradient flows to, by position."""
-    if op.type != "f32" or op.name in _LEAVES or op.is_topk:
+    if op.type != "f32" or op.name in _LEAVES or op.is_ranked:
         return ()
-    return (0,) if op.name in _OF_FIRST else flows(op.name, op.type)
+    return (0,) if op.name in _OF_THE_FIRST else flows(op.name, op.type)
 
 
 def active_ops(spec: LossSpec, outputs: Iterable[str], inputs: Iterable[str]) -> set[int]:
@@ -45,43 +44,12 @@ def reached_inputs(spec: LossSpec, outputs: tuple[str, ...]) -> frozenset[str]:
 
 @functools.lru_cache(maxsize=1024)
 def differentiable_outputs(spec: LossSpec) -> tuple[str, ...]:
-    """The names of float outputs but the weight and lists, as far as a gradient flows to some input at all.
-    """
+    """The names of float outputs but the weight, as far as a gradient flows to some input at all."""
     return tuple(
         o.name
         for o in spec.outputs
         if o.type == "f32" and o.places is None and o.name != "weight" and reached_inputs(spec, (o.name,))
     )
-
-
-@functools.lru_cache(maxsize=1024)
-def withheld_gradients(spec: LossSpec) -> Mapping[str, Location | None]:
-    """The inputs whose gradients flow but are not made, each with the line that is why: lt.Token[float, K]
-    inputs of which a gradient reaches the list as a whole, and Vocab inputs that are picked from with a list.
-    """
-    outputs = differentiable_outputs(spec)
-    found: dict[str, Location | None] = {}
-    for given in spec.inputs:
-        if given.type != "f32" or not spec.entry_lists or given.axis not in ("token", "vocab"):
-            continue
-        active = [spec.ops[i] for i in sorted(active_ops(spec, outputs, (given.name,)))]
-        if given.axis == "vocab":
-            why = [op for op in active if op.name == "logitile.gather" and op.places is not None]
-        else:
-            why = [op for op in active if any(_is_entry_list(of, given.name) for of in _flowing(spec, op))]
-        if why:
-            found[given.name] = why[0].location
-    return found
-
-
-def _flowing(spec: LossSpec, op: Op) -> list[Op]:
-    """The operands of an operation that a gradient flows to."""
-    return [spec.ops[op.operands[position]] for position in differentiated(op)]
-
-
-def _is_entry_list(op: Op, name: str) -> bool:
-    """Whether it is that input as a whole list."""
-    return op.name == "logitile.input" and op.places is not None and op.attribute.name == name
 
 
 def has_gradients(spec: LossSpec) -> bool:

@@ -66,15 +66,32 @@ class LossSpec:
         return tuple(lines.values())
 
     @cached_property
-    def topk_lists(self) -> tuple[Op, ...]:
-        """The operations whose results are lists of lt.topk."""
-        return tuple(op for op in self.ops if op.is_topk)
+    def ranked_lists(self) -> tuple[Op, ...]:
+        """The operations that make lists of largest entries."""
+        return tuple(op for op in self.ops if op.is_ranked)
 
     @cached_property
-    def entry_lists(self) -> tuple[str, ...]:
-        """The names of the Token[..., K] inputs that are used as a whole."""
-        keys = (op.attribute for op in self.ops if op.name == "logitile.input")
-        return tuple(dict.fromkeys(key.name for key in keys if key.places is not None))
+    def read_lists(self) -> tuple[str, ...]:
+        """The names of the inputs that are read as lists."""
+        read = (op.attribute for op in self.ops if op.name == "logitile.input")
+        return tuple(dict.fromkeys(key.name for key in read if key.places is not None))
+
+    @cached_property
+    def listed_tables(self) -> dict[str, Location | None]:
+        """The Dense inputs that are picked from at a list of indices, and where."""
+        picks = (op for op in self.ops if op.name == "logitile.gather" and op.places is not None)
+        return {name: op.location for op in picks for name in self._dense_below(op.operands[0])}
+
+    def _dense_below(self, position: int) -> set[str]:
+        """The float Dense inputs that a varying value depends on."""
+        todo, seen = [position], set()
+        while todo:
+            here = todo.pop()
+            if here not in seen and self.ops[here].varying:
+                seen.add(here)
+                todo.extend(self.ops[here].operands)
+        inputs = (self.ops[i] for i in seen if self.ops[i].name == "logitile.input")
+        return {op.attribute.name for op in inputs if op.attribute.axis == "dense" and op.type == "f32"}
 
     @cached_property
     def output_names(self) -> tuple[str, ...]:

@@ -14,8 +14,8 @@ _TYPES = {"f": "f32", "i": "i32", "b": "i1"}
 
 @dataclass(frozen=True, slots=True, order=True)
 class InputKey:
-    """What an input op reads: the input's axis and name; of a Token[..., K] one entry by its index, or all of
-    them as a list with so many places.
+    """What an input op reads: the input's axis, its name, and which entry of a Token[..., K]; or how many
+    entries it has, if all of them are read as a list.
     """
 
     axis: str
@@ -28,9 +28,6 @@ class InputKey:
         """The value's name in text."""
         return self.name if self.index is None else f"{self.name}{self.index}"
 
-
-# Operations of which a list among the operands makes no list of the same places.
-NOT_ELEMENTWISE = ("logitile.gather", "logitile.reduce", "logitile.sum_list")
 
 CALL_TOKEN = InputKey("token", "call.token")  # the index of the token in the call: no call gives it
 
@@ -61,8 +58,8 @@ class Op:
     places: int | None = None
 
     @property
-    def is_topk(self) -> bool:
-        """Whether it is a list that lt.topk made. All other lists are made of whole Token[..., K] inputs."""
+    def is_ranked(self) -> bool:
+        """Whether it makes a list of largest entries; other lists are read, or computed of these."""
         return self.places is not None and self.name == "logitile.reduce"
 
 

@@ -37,6 +37,21 @@ def test_shapes_and_reductions(leading, reduction, ignore_index):
     check(mine.linear_cross_entropy, dense, given, reduction=reduction, ignore_index=ignore_index)
 
 
+@pytest.mark.contract("8 same results")
+@pytest.mark.parametrize("reduction", ["mean", "none"])
+def test_apply_of_the_class(reduction):
+    """Autograd functions take their arguments by position."""
+
+    def apply(hidden, weight, labels):
+        return mine.LinearCrossEntropy.apply(hidden, weight, labels, None, reduction, 4, False)
+
+    def wanted(hidden, weight, labels):
+        return dense(hidden, weight, labels, reduction, 4)
+
+    check(apply, wanted, arguments(ignored=4))
+    assert set(mine.__all__) == {"linear_cross_entropy", "LinearCrossEntropy"}
+
+
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
 @pytest.mark.parametrize("reduction", ["mean", "none"])
 def test_16_bits(dtype, reduction):

@@ -381,14 +381,121 @@ def test_positional_order_of_options():
     assert (loss.num_output_chunks, loss.ignore_index, loss.mask_ignored_tokens) == (4, 3, False)
 
 
-def test_logits_are_refused():
-    pair = (torch.zeros(2, 3), torch.zeros(5, 3))
-    with pytest.raises(lt.CallTypeError) as caught:
-        mine.ForwardKLLoss()(pair, torch.zeros(2, 5), torch.zeros(2).long())
-    assert str(caught.value) == (
-        "teacher_logits is a tensor of shape (2, 5); give (hidden, weight) or (hidden, weight, bias), from "
-        "which logits are made inside the kernels"
-    )
+# ---- distillation of logits --------------------------------------------------------------------------------
+
+
+def logits(dtype=torch.float32, masked=False):
+    """Logits of a student, which get a gradient, and of a teacher."""
+    torch.manual_seed(4)
+    student, teacher = (2 * torch.randn(BATCH, SEQUENCE, VOCAB).to(dtype) for _ in "st")
+    if masked:
+        student[..., 4:9] = float("-inf")
+        teacher[..., 7:12] = float("-inf")
+    return {"student": student.requires_grad_(), "teacher": teacher}
+
+
+def compare_logits(run, per_token, given, sum_only=False, tolerance=1e-5):
+    counts = labels() != -100
+
+    def dense(student, teacher):
+        value = torch.where(counts, per_token(student, teacher), 0).sum()
+        return value if sum_only else value / counts.sum()
+
+    check(run, dense, given, tolerance)
+
+
+@pytest.mark.contract("8 same results")
+@pytest.mark.parametrize("name", LOSSES)
+@pytest.mark.parametrize("normalize", [True, False])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_distillation_of_logits(name, normalize, dtype):
+    options, per_token = LOSSES[name]
+    loss = getattr(mine, f"{name}Loss")(**options)
+
+    def run(student, teacher):  # torchtune's recipes flatten them
+        return loss(student.flatten(0, 1), teacher.flatten(0, 1), labels().flatten(), normalize)
+
+    compare_logits(run, per_token, logits(dtype), not normalize, 1e-5 if dtype == torch.float32 else 4e-3)
+
+
+@pytest.mark.contract("8 same results")
+@pytest.mark.parametrize("name", LOSSES)
+@pytest.mark.parametrize("count", [1, 3, 8])
+def test_distillation_of_chunks_of_logits(name, count):
+    options, per_token = LOSSES[name]
+    loss = getattr(mine, f"{name}WithChunkedOutputLoss")(num_output_chunks=count, **options)
+    compare_logits(
+        lambda student, teacher: loss(*(list(z.chunk(count, 1)) for z in (student, teacher)), labels()),
+        per_token, logits(),
+    )  # fmt: skip
+    flat = [[chunk.flatten(0, 1) for chunk in z.chunk(count, 1)] for z in logits().values()]
+    chunks = [list(z.chunk(count, 1)) for z in logits().values()]
+    assert torch.equal(loss(*flat, labels()), loss(*chunks, labels()))
+    assert close(loss(**{f"{side}_logits": z for side, z in logits().items()}, labels=labels()),
+                 loss(*chunks, labels()), 1e-6)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_infinite_logits_count_nothing(name):
+    options, per_token = LOSSES[name]
+    given = logits(masked=True)
+    value = getattr(mine, f"{name}Loss")(**options)(*given.values(), labels())
+    value.backward()
+    counts = labels() != -100
+    wanted = per_token(*(z.detach().double() for z in given.values()))[counts].sum() / counts.sum()
+    assert close(value, wanted, 1e-5)
+    assert given["student"].grad.isfinite().all() and not given["student"].grad[..., 4:9].any()
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_logits_of_a_teacher_beside_a_projection(name):
+    options, per_token = LOSSES[name]
+    given = {name: tensor for name, tensor in projections().items() if name in "xw"}
+    given["z"] = logits()["teacher"]
+    loss, counts = getattr(mine, f"{name}Loss")(**options), labels() != -100
+
+    def dense(x, w, z):
+        return per_token(x @ w.T, z)[counts].sum() / counts.sum()
+
+    check(lambda x, w, z: loss((x, w), z, labels()), dense, given)
+
+
+@pytest.mark.contract("8 corners")
+@pytest.mark.parametrize(("name", "wanted"), [
+    ("ForwardKLWithChunkedOutputLoss", 0.0), ("ReverseKLWithChunkedOutputLoss", float("nan")),
+    ("SymmetricKLWithChunkedOutputLoss", float("nan")),
+])  # fmt: skip
+def test_chunks_of_logits_where_no_token_counts(name, wanted):
+    given = logits()
+    value = getattr(mine, name)(2)(*(list(z.chunk(2, 1)) for z in given.values()), labels(ignored=2))
+    torch.testing.assert_close(value.detach(), torch.tensor(wanted), equal_nan=True)
+
+
+def test_chunks_of_logits_in_a_graph():
+    loss = mine.SymmetricKLWithChunkedOutputLoss(2)
+    given = [list(z.chunk(2, 1)) for z in logits().values()]
+    compiled = torch.compile(loss, fullgraph=True, backend="aot_eager")
+    assert close(compiled(*given, labels()), loss(*given, labels()), 1e-6)
+
+
+CHUNKS = [torch.zeros(BATCH, 4, VOCAB)] * 2
+
+
+@pytest.mark.parametrize(("kind", "student", "teacher", "message"), [
+    (mine.ForwardKLLoss, CHUNKS, CHUNKS,
+     "student_logits is a list of 2; give logits [..., V], or (hidden, weight) or (hidden, weight, bias), "
+     "from which logits are made inside the kernels"),
+    (mine.ForwardKLWithChunkedOutputLoss, CHUNKS, (CHUNKS[0], torch.zeros(VOCAB, VOCAB)),
+     "student_logits is a list and teacher_logits a tuple; give both as lists of chunks, or both whole"),
+    (mine.ReverseKLWithChunkedOutputLoss, CHUNKS, CHUNKS[:1],
+     "student_logits has 2 chunks and teacher_logits 1; both must have the same number, at least one"),
+    (mine.SymmetricKLWithChunkedOutputLoss, CHUNKS[:1], CHUNKS[:1],
+     "labels have the shape (2, 8), but the chunks of student_logits have [4] tokens of each of 2 sequences"),
+])  # fmt: skip
+def test_logits_that_are_refused(kind, student, teacher, message):
+    with pytest.raises(lt.CallError) as caught:
+        kind()(student, teacher, labels())
+    assert str(caught.value) == message
 
 
 def test_a_ratio_out_of_range():

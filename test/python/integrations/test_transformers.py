@@ -316,6 +316,8 @@ def test_a_model_is_patched_once():
     (lambda: (build(), "cross_entropy"), "takes a loss, not 'cross_entropy'"),
     (lambda: (build(), lt.losses.forward_kl), "needs a model for 'teacher'"),
     (lambda: (build(), lt.losses.soft_cross_entropy), "takes 'target' as lt.Dense"),
+    (lambda: (build(), lt.losses.multi_token), r"takes 'target' as lt.Token\[int, lt.K\]"),
+    (lambda: (build(), lt.losses.logprob), "'logprob' has no output 'loss', which training needs"),
 ])  # fmt: skip
 def test_what_cannot_be_patched(given, said):
     with pytest.raises(lt.CallTypeError, match=said):
@@ -351,10 +353,43 @@ def test_a_model_whose_labels_are_not_shifted_is_refused():
     ({"smoothing": 0.1}, "'smoothing' is no option of lt.jit, and no input or constant of 'cross_entropy'"),
     ({"reduction": "none"}, "leaves no loss for a training step"),
     ({"ignore_index": None}, "one index must be ignored"),
+    ({"ignore_index": "pad"}, "ignore_index='pad' must be an int that fits in 32 bits"),
+    ({"weight_layout": "dv"}, "the weight of an output layer is"),
+    ({"backend": "gpu"}, "backend='gpu' is unknown"),
+    ({"chunks": 0}, "chunks=0 must be a positive int"),
+    ({"label_smoothing": 3.0}, "label_smoothing=3.0 must be a number from 0 to 1"),
+    ({"returns": ("perplexity",)}, "must have names out of"),
+    ({"temperature": "high"}, "temperature='high': 'cross_entropy' takes it as lt.Scalar"),
 ])  # fmt: skip
 def test_options_that_cannot_be(options, said):
+    model = build()
     with pytest.raises(lt.CallError, match=said):
-        patch(build(), **options)
+        patch(model, **options)
+    assert type(model.lm_head) is torch.nn.Linear
+
+
+def test_a_sum_is_refused_before_a_trainer_divides_it():
+    with pytest.raises(lt.CallValueError) as caught:
+        patch(build(), reduction="sum")
+    assert str(caught.value) == (
+        "reduction='sum' cannot be divided by num_items_in_batch, which a Trainer gives to each call; "
+        "leave it out, and give num_items_in_batch=1 to the calls whose sum you want"
+    )
+
+
+def test_losses_that_calls_complete_are_taken():
+    """What a loss needs may come with each call, and is not known when the model is patched."""
+
+    @lt.loss
+    def either(z: lt.Logits, target: lt.Token[int], shaped: lt.Token[float] | None = None):
+        return -shaped * lt.log_softmax(z)[target]
+
+    @lt.loss
+    def several(z: lt.Logits, target: lt.Token[int], shaped: lt.Token[float, lt.K]):
+        return -(shaped[0] + shaped[1]) * lt.log_softmax(z)[target]
+
+    for loss, shape in ((either, (3, 17)), (several, (3, 17, 2))):
+        assert patch(build(), loss=loss)(**batch(), shaped=torch.ones(shape)).loss > 0
 
 
 def test_a_layer_with_a_forward_of_its_own_is_refused():
@@ -370,3 +405,58 @@ def test_a_loss_that_cannot_be_fused_is_refused_in_training():
     model(**batch() | {"labels": None})
     with pytest.raises(lt.CallTypeError, match="'ppo_clip' cannot be fused with this model"):
         model.loss_function(logits=plain, labels=batch()["labels"], vocab_size=VOCAB)
+
+
+# ---- loss functions of the user's --------------------------------------------------------------------------
+
+
+def own_loss(logits, labels, vocab_size, **kwargs):
+    return 2 * torch.nn.functional.cross_entropy(logits[:, :-1].flatten(0, 1), labels[:, 1:].flatten())
+
+
+def test_a_loss_function_of_the_users_is_not_replaced_silently():
+    model = build()
+    model.loss_function = own_loss
+    with pytest.raises(lt.CallValueError) as caught:
+        patch(model, label_smoothing=0.1)
+    assert str(caught.value) == (
+        "the loss_function of LlamaForCausalLM was set to own_loss, which training would no longer use; "
+        "write it with lt.loss and give it as patch(model, loss=...), or give loss=lt.losses.cross_entropy "
+        "to train with that"
+    )
+    assert type(model.lm_head) is torch.nn.Linear and model.loss_function is own_loss
+
+
+def test_a_loss_that_is_named_takes_the_place_of_the_users_in_training_alone():
+    model = build()
+    expected = model(**batch()).loss
+    model.loss_function = own_loss
+    with torch.no_grad():
+        own = model(**batch()).loss
+    patch(model, loss=lt.losses.cross_entropy)
+    torch.testing.assert_close(model(**batch()).loss, expected, rtol=CLOSE, atol=0)
+    with torch.no_grad():
+        assert torch.equal(model(**batch()).loss, own)
+    assert unpatch(model).loss_function is own_loss
+
+
+def test_the_function_of_transformers_may_be_set():
+    model = build()
+    model.loss_function = model.loss_function
+    assert isinstance(patch(model)(**batch()).logits, Deferred)
+
+
+def test_a_loss_function_that_is_set_after_the_patch_is_refused_in_training():
+    model = patch(build())
+    model.loss_function = own_loss
+    with pytest.raises(lt.CallValueError) as caught:
+        model(**batch())
+    assert str(caught.value) == (
+        "the loss_function of LlamaForCausalLM was set to own_loss after patch, in the place of "
+        "'cross_entropy'; unpatch(model) to train with it, or write it with lt.loss, unpatch(model) and "
+        "patch(model, loss=...)"
+    )
+    model.eval()(**batch())
+    assert unpatch(model.train()).loss_function is own_loss
+    assert type(model.lm_head) is torch.nn.Linear and not model._forward_pre_hooks
+    model(**batch()).loss.backward()

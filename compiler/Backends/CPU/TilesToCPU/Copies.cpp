@@ -170,7 +170,7 @@ LogicalResult cpu::convertGather(KernelContext &k, LoadGatherOp op) {
     return failure();
   Tile tile = k.allocateTile(type, /*lanesAlongRows=*/true, index.rows, index.columns, index.isWhole);
   e.loop(index.rows, [&](Int lane) {
-    Int column = k.clampEntry(e.load(e.at(index.base, lane)), view, op);
+    Int column = k.clampEntry(e.load(e.at(index.base, lane)), view);
     Place from = op.getRow() ? k.windowOf(view, k.throughMap(op.getMap(), k.scalar(op.getRow()) + lane), column) : e.at(view.base, column);
     e.store(e.load(from), e.at(tile.base, lane));
   });

@@ -34,14 +34,17 @@ mlir::LogicalResult convertGather(KernelContext &k, LoadGatherOp op);           
 mlir::LogicalResult storePacked(KernelContext &k, StoreOp op, LoadOp load);       // Packing.cpp
 mlir::LogicalResult convertProject(KernelContext &k, ProjectOp op);               // Project.cpp
 mlir::LogicalResult convertContract(KernelContext &k, ContractOp op);             // Contract.cpp
-mlir::LogicalResult convertContractSparse(KernelContext &k, ContractSparseOp op); // Terms.cpp
-mlir::LogicalResult convertSparseTerms(KernelContext &k, SparseTermsOp op);       // Terms.cpp
+mlir::LogicalResult convertContractSparse(KernelContext &k, ContractSparseOp op); // Sparse/Terms.cpp
+mlir::LogicalResult convertSparseTerms(KernelContext &k, SparseTermsOp op);       // Sparse/Terms.cpp
 mlir::LogicalResult convertSumRows(KernelContext &k, SumRowsOp op);               // Sums.cpp
 mlir::LogicalResult convertSumTokens(KernelContext &k, SumTokensOp op);           // Sums.cpp
 mlir::LogicalResult convertUpdateState(KernelContext &k, UpdateStateOp op);       // RowState.cpp
 mlir::LogicalResult convertMap(KernelContext &k, MapOp op);                       // Elementwise.cpp
-mlir::LogicalResult convertUpdateLists(KernelContext &k, UpdateListsOp op);       // Lists.cpp
-mlir::LogicalResult convertFinishList(KernelContext &k, FinishListOp op);         // Lists.cpp
+mlir::LogicalResult convertUpdateLists(KernelContext &k, UpdateListsOp op);       // Sparse/Lists.cpp
+mlir::LogicalResult convertFinishList(KernelContext &k, FinishListOp op);         // Sparse/Lists.cpp
+mlir::LogicalResult convertPickEntries(KernelContext &k, PickEntriesOp op);       // Sparse/Places.cpp
+mlir::LogicalResult convertFinishPlaces(KernelContext &k, FinishPlacesOp op);     // Sparse/Places.cpp
+mlir::LogicalResult convertScatterTerms(KernelContext &k, ScatterTermsOp op);     // Sparse/Places.cpp
 
 class KernelContext : public KernelTiles<KernelContext, Emitter, Tile> {
 public:

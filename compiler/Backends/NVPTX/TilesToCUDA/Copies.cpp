@@ -265,8 +265,8 @@ LogicalResult convertGather(KernelContext &k, LoadGatherOp op) {
     return failure();
   Value map = op.getMap();
   bool hasRows = bool(op.getRow());
-  auto read = [&k, &e, &view, readIndex = index.read, row = *rows, map, op, hasRows](Int r, Int c) -> Value {
-    Int column = k.clampEntry(readIndex(r, c), view, op);
+  auto read = [&k, &e, &view, readIndex = index.read, row = *rows, map, hasRows](Int r, Int c) -> Value {
+    Int column = k.clampEntry(readIndex(r, c), view);
     return e.load(hasRows ? k.windowOf(view, k.throughMap(map, row(r)), column) : e.at(view.base, column));
   };
   k.setTile(op, Tile{type, {}, read});

@@ -33,7 +33,7 @@ static int64_t stagesOf(int64_t block, int64_t threads, int64_t limit, int64_t f
 static bool needsLittleScratch(KernelOp kernel, int64_t rows) {
   WalkResult walk = kernel.walk([&](Operation *op) {
     bool isLarge = op->getNumOperands() * rows * 4 > kMostScratch;
-    return isa<UpdateListsOp, FinishListOp>(op) || isLarge ? WalkResult::interrupt() : WalkResult::advance();
+    return isa<UpdateListsOp, FinishListOp, PickEntriesOp>(op) || isLarge ? WalkResult::interrupt() : WalkResult::advance();
   });
   return !walk.wasInterrupted();
 }

@@ -20,6 +20,18 @@ bool isLong(Region &region) {
   return countOps(region) > kManyOps;
 }
 
+/// All rows: the tiles of a loop may have one that stands for each of them.
+static TileType wholeTile(KernelContext &k) {
+  MLIRContext *context = k.e.getContext();
+  return TileType::get(context, {dimension(context, k.threads.sharing.rows), dimension(context, 1)}, k.e.f32);
+}
+TurnLines::TurnLines(KernelContext &k) : k(k), slots(k.rowSlots(wholeTile(k))) {}
+Int TurnLines::rowOf(Int line) const {
+  int64_t blockRows = k.threads.sharing.blockRows(), ofWarp = slots * kRowsOfFragment;
+  Int firstOfTurn = k.threads.row(0) - k.threads.group - k.threads.warpRow * blockRows;
+  return line / ofWarp * blockRows + firstOfTurn + line % ofWarp;
+}
+
 PassedTiles::PassedTiles(KernelContext &k, Operation *op, ValueRange operands) : k(k), operands(operands) {
   for (auto [place, value] : llvm::enumerate(operands)) {
     const Tile &tile = k.tile(value);

@@ -43,6 +43,26 @@ private:
   llvm::SmallVector<Ring> rings;
 };
 
+/// The rows of one turn of a RowLoop, as lines of a block of shared memory: those of a warp are neighbours.
+class TurnLines {
+public:
+  static constexpr int64_t kMostSlots = 2, kRowsOfFragment = 8;
+  /// In a turn.
+  explicit TurnLines(KernelContext &k);
+  /// What shared memory for 'columns' values of each line of any turn has to hold.
+  static int64_t most(const Sharing &sharing) { return sharing.warpRows * kMostSlots * kRowsOfFragment; }
+  int64_t count() const { return k.threads.sharing.warpRows * slots * kRowsOfFragment; }
+  int64_t countSlots() const { return slots; }
+  /// The line of a slot of this thread.
+  Int ofSlot(int64_t slot) const { return (k.threads.warpRow * slots + slot) * kRowsOfFragment + k.threads.group; }
+  /// The row of the tile that a line is of.
+  Int rowOf(Int line) const;
+
+private:
+  KernelContext &k;
+  int64_t slots;
+};
+
 /// Whether a region has so much code that its columns, like its rows, share it in a loop: code for each of them would take longer to
 /// make, and would no longer fit the instruction cache.
 bool isLong(mlir::Region &region);

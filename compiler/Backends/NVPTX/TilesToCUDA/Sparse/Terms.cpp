@@ -10,18 +10,19 @@ Value select(Emitter &e, Value condition, Value a, Value b) { return arith::Sele
 Value add(Emitter &e, Value a, Value b) { return arith::AddFOp::create(e, a, b); }
 Value scale(Emitter &e, Value a, Value b) { return arith::MulFOp::create(e, a, b); }
 
-/// The values of 'tile', the operand of 'op', after 'change' had each row.
+/// The values of 'tile', the operand of 'op', after 'change' had the rows of each turn, by their slots.
 CodeBuilder::Values changeRows(KernelContext &k, Operation *op, const Tile &tile,
-                               function_ref<void(int64_t rowSlot, MutableArrayRef<Value> row)> change) {
+                               function_ref<void(MutableArrayRef<CodeBuilder::Values> rows)> change) {
   RowLoop loop(k);
   loop.take(tile, isLastUse(op->getOperand(0), op));
   loop.make(tile.type);
   loop.run([&] {
-    for (int64_t slot = 0; slot < k.rowSlots(tile.type); ++slot) {
-      CodeBuilder::Values row = k.elementsOf(loop.tiles[0], slot);
-      change(slot, row);
+    SmallVector<CodeBuilder::Values> rows;
+    for (int64_t slot = 0; slot < k.rowSlots(tile.type); ++slot)
+      rows.push_back(k.elementsOf(loop.tiles[0], slot));
+    change(rows);
+    for (const CodeBuilder::Values &row : rows)
       llvm::append_range(loop.results[0], row);
-    }
   });
   return loop.results[0];
 }
@@ -29,33 +30,74 @@ CodeBuilder::Values changeRows(KernelContext &k, Operation *op, const Tile &tile
 
 // ---- terms ----------------------------------------------------------------------------------------------------------
 
-/// The row of one slot: entries that a term names get its coefficient, or move into it.
-static void actOnRow(KernelContext &k, SparseTermsOp op, const SparseTerm &term, int64_t rowSlot, MutableArrayRef<Value> values) {
-  Emitter &e = k.e;
-  Int row = k.scalar(op.getRow()) + k.threads.row(rowSlot), tokens = k.scalar(op.getCount());
-  Value isToken = isLess(row, tokens);
-  row = smaller(row, tokens - 1);
-  bool adds = op.getAction() == TermAction::Add;
-  Place coefficient = e.at(term.coefficients, row);
-  Value named = e.load(e.at(term.columns, row)), isAny = e.truth(false), zero = e.number(e.f32, 0), taken = zero;
-  Value added = adds ? e.load(coefficient) : Value();
-  for (auto [slot, value] : llvm::enumerate(values)) {
-    Value isHere = isSame(e, named, k.scalar(op.getColumn()) + k.threads.column(slot));
-    isAny = arith::OrIOp::create(e, isAny, isHere);
-    taken = select(e, isHere, value, taken);
-    value = select(e, isHere, adds ? add(e, value, added) : zero, value);
-  }
-  if (!adds) // only the thread that has the entry touches the coefficient
-    e.when(e.both(isAny, isToken), [&] { e.store(add(e, taken, e.load(coefficient)), coefficient); });
-}
+namespace {
+/// Terms on the rows of a turn: the entry that a term names gets its coefficient, or moves into it. Few rows have it in this tile, so
+/// columns are compared only where one does: how far it is from the thread's first column, with constants.
+class RowTerms {
+public:
+  RowTerms(KernelContext &k, SparseTermsOp op)
+      : k(k), e(k.e), row(k.scalar(op.getRow())), tokens(k.scalar(op.getCount())), column(k.scalar(op.getColumn())),
+        adds(op.getAction() == TermAction::Add) {}
 
-/// The coefficients of all tokens that name this thread's column.
-static Value sumOfColumn(KernelContext &k, SparseTermsOp op, const SparseTerm &term, Value start) {
+  /// Waits for memory once: what rows name is read before any of it is compared.
+  void change(ArrayRef<SparseTerm> terms, MutableArrayRef<CodeBuilder::Values> rows) {
+    SmallVector<Value> distances;
+    for (size_t slot = 0; slot < rows.size(); ++slot)
+      for (const SparseTerm &term : terms)
+        distances.push_back(arith::SubIOp::create(e, e.load(e.at(term.columns, tokenOf(slot))), e.narrow(column)));
+    ArrayRef<Value> rest = distances;
+    for (auto [slot, values] : llvm::enumerate(rows))
+      for (const SparseTerm &term : terms) {
+        values = changeRow(term, slot, rest.front(), values);
+        rest = rest.drop_front();
+      }
+  }
+
+private:
+  /// Rows that do not exist are another one.
+  Int tokenOf(int64_t slot) { return smaller(row + k.threads.row(slot), tokens - 1); }
+  Value compare(arith::CmpIPredicate predicate, Value a, int64_t b) {
+    return arith::CmpIOp::create(e, predicate, a, e.constant(e.getI32IntegerAttr(b)));
+  }
+  CodeBuilder::Values changeRow(const SparseTerm &term, int64_t slot, Value distance, ValueRange values) {
+    auto act = [&] {
+      return changeEntry(e.at(term.coefficients, tokenOf(slot)), isLess(row + k.threads.row(slot), tokens), distance, values);
+    };
+    Value isInTile = compare(arith::CmpIPredicate::ult, distance, k.threads.sharing.columns);
+    return e.choose(isInTile, values.getTypes(), act, [&] { return CodeBuilder::Values(values); });
+  }
+  CodeBuilder::Values changeEntry(Place coefficient, Value isToken, Value distance, ValueRange values) {
+    Value added = adds ? e.load(coefficient) : Value();
+    Value fromFirst = arith::SubIOp::create(e, distance, e.narrow(k.threads.column(0)));
+    Value isAny = e.truth(false), zero = e.number(e.f32, 0), taken = zero;
+    CodeBuilder::Values next;
+    for (auto [slot, value] : llvm::enumerate(values)) {
+      Value isHere = compare(arith::CmpIPredicate::eq, fromFirst, k.threads.distance(slot));
+      isAny = arith::OrIOp::create(e, isAny, isHere);
+      taken = select(e, isHere, value, taken);
+      next.push_back(select(e, isHere, adds ? add(e, value, added) : zero, value));
+    }
+    if (!adds) // only the thread that has the entry touches the coefficient
+      e.when(e.both(isAny, isToken), [&] { e.store(add(e, taken, e.load(coefficient)), coefficient); });
+    return next;
+  }
+
+  KernelContext &k;
+  Emitter &e;
+  Int row, tokens, column;
+  bool adds;
+};
+} // namespace
+
+/// The coefficients of all tokens that name this thread's column, at each place of a list.
+static Value sumOfColumn(KernelContext &k, SparseTermsOp op, const View &columns, const View &coefficients, Value start) {
   Emitter &e = k.e;
-  Int column = k.scalar(op.getColumn()) + k.threads.column(0);
-  return e.loop(k.scalar(op.getCount()), start, [&](Int token, ValueRange sum) -> CodeBuilder::Values {
-    Value isHere = isSame(e, e.load(e.at(term.columns, token)), column);
-    return {select(e, isHere, add(e, sum[0], e.load(e.at(term.coefficients, token))), sum[0])};
+  Int column = k.scalar(op.getColumn()) + k.threads.column(0), places = e.integer(columns.isVector() ? 1 : columns.extent(1));
+  return e.loop(places, start, [&](Int place, ValueRange ofPlaces) {
+    return e.loop(k.scalar(op.getCount()), ofPlaces, [&](Int token, ValueRange sum) -> CodeBuilder::Values {
+      auto read = [&](const View &view) { return e.load(view.isVector() ? e.at(view.base, token) : k.windowOf(view, token, place)); };
+      return {select(e, isSame(e, read(columns), column), add(e, sum[0], read(coefficients)), sum[0])};
+    });
   })[0];
 }
 
@@ -66,13 +108,10 @@ LogicalResult convertSparseTerms(KernelContext &k, SparseTermsOp op) {
     return op.emitOpError() << "works on " << tile.type << ", which is not computed for it; CUDA kernels have no such use";
   SmallVector<SparseTerm> terms = termsOf(k.e, k, op.getTerms(), k.e.integer(0));
   if (isSum)
-    for (const SparseTerm &term : terms)
-      tile.values[0] = sumOfColumn(k, op, term, tile.values[0]);
+    for (size_t i = 0; i < op.getTerms().size(); i += 2)
+      tile.values[0] = sumOfColumn(k, op, k.view(op.getTerms()[i]), k.view(op.getTerms()[i + 1]), tile.values[0]);
   else if (!terms.empty())
-    tile.values = changeRows(k, op, tile, [&](int64_t slot, MutableArrayRef<Value> row) {
-      for (const SparseTerm &term : terms)
-        actOnRow(k, op, term, slot, row);
-    });
+    tile.values = changeRows(k, op, tile, [&](MutableArrayRef<CodeBuilder::Values> rows) { RowTerms(k, op).change(terms, rows); });
   k.setTile(op.getResult(), tile);
   return success();
 }
@@ -241,9 +280,10 @@ LogicalResult convertContractSparse(KernelContext &k, ContractSparseOp op) {
       terms.addNamingTokens(term, tile.values);
   else if (!list.empty())
     tile = {tile.type, changeRows(k, op, tile,
-                                  [&](int64_t slot, MutableArrayRef<Value> row) {
-                                    for (const SparseTerm &term : list)
-                                      terms.addNamedRow(term, slot, row);
+                                  [&](MutableArrayRef<CodeBuilder::Values> rows) {
+                                    for (auto [slot, row] : llvm::enumerate(rows))
+                                      for (const SparseTerm &term : list)
+                                        terms.addNamedRow(term, slot, row);
                                   }),
             {}};
   k.setTile(op.getResult(), tile);

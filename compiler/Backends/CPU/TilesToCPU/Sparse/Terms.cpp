@@ -1,34 +1,8 @@
 // Terms.cpp - sparse terms (token, column, coefficient) of a gradient: in a tile of it, or as a sparse operand.
-#include "compiler/Backends/CPU/TilesToCPU/KernelContext.h"
-#include "compiler/Conversion/Tiles/Terms.h"
+#include "compiler/Backends/CPU/TilesToCPU/Sparse/Hits.h"
 using namespace mlir;
 using namespace logitile;
 using namespace logitile::cpu;
-
-namespace {
-/// Calls 'body' for each of 'count' tokens whose column lies in [first, first + extent), with the distance from 'first'.
-/// Tokens are looked at in groups, since hardly any has its column in one tile.
-void forHits(KernelContext &k, const SparseTerm &term, Int count, Int first, Int extent, function_ref<void(Int token, Int distance)> body) {
-  Emitter &e = k.e;
-  Value start = arith::TruncIOp::create(e, e.i32, first), size = arith::TruncIOp::create(e, e.i32, extent);
-  auto distanceOf = [&](Int token, int64_t lanes) -> Value {
-    return arith::SubIOp::create(e, e.load(e.at(term.columns, token), lanes), e.spread(start, lanes));
-  };
-  auto isInside = [&](Value distance, int64_t lanes) -> Value {
-    return arith::CmpIOp::create(e, arith::CmpIPredicate::ult, distance, e.spread(size, lanes));
-  };
-  auto visit = [&](Int token) {
-    Value distance = distanceOf(token, 0);
-    e.when(isInside(distance, 0), [&] { body(token, e.extend(distance)); });
-  };
-  Int whole = count / e.lanes * e.lanes;
-  e.loop(e.integer(0), whole, e.integer(e.lanes), [&](Int group) {
-    Value isHit = e.isAnyLane(isInside(distanceOf(group, e.lanes), e.lanes));
-    e.when(isHit, [&] { e.loop(group, group + e.lanes, e.integer(1), visit); });
-  });
-  e.loop(whole, count, e.integer(1), visit);
-}
-} // namespace
 
 // ---- terms ----------------------------------------------------------------------------------------------------------
 
@@ -48,13 +22,18 @@ LogicalResult cpu::convertSparseTerms(KernelContext &k, SparseTermsOp op) {
   Tile tile = k.takeOver(op.getTileMutable());
   if (tile.lanesAlongRows == isSum)
     return op.emitOpError() << "works on a tile that is laid out for another op; CPU kernels have no such use";
-  Int row = k.scalar(op.getRow()), column = k.scalar(op.getColumn()), tokens = k.scalar(op.getCount());
-  Int first = isSum ? k.e.integer(0) : row, count = isSum ? tokens : tile.rows;
-  for (const SparseTerm &term : termsOf(k.e, k, op.getTerms(), first))
-    forHits(k, term, count, column, tile.columns, [&](Int token, Int distance) {
-      Place entry = isSum ? k.e.at(tile.base, distance) : k.placeOf(tile, distance, token);
-      act(k.e, op.getAction(), entry, k.e.at(term.coefficients, token));
+  Int row = k.scalar(op.getRow()), column = k.scalar(op.getColumn());
+  if (isSum)
+    forTerms(k, op.getTerms(), [&](const SparseTerm &term) {
+      forHits(k, term, k.scalar(op.getCount()), column, tile.columns, [&](Int token, Int distance) {
+        act(k.e, op.getAction(), k.e.at(tile.base, distance), k.e.at(term.coefficients, token));
+      });
     });
+  else
+    for (const SparseTerm &term : termsOf(k.e, k, op.getTerms(), row))
+      forHits(k, term, tile.rows, column, tile.columns, [&](Int token, Int distance) {
+        act(k.e, op.getAction(), k.placeOf(tile, distance, token), k.e.at(term.coefficients, token));
+      });
   k.setTile(op.getResult(), tile);
   return success();
 }

@@ -9,8 +9,6 @@ namespace logitile::cuda {
 // ---- update_lists ---------------------------------------------------------------------------------------------------
 
 namespace {
-constexpr int64_t kRowsOfFragment = 8, kMostRowSlots = 2; // of a turn
-
 class ListUpdate {
 public:
   ListUpdate(KernelContext &k, UpdateListsOp op)
@@ -22,7 +20,7 @@ public:
       return op.emitOpError() << "looks for the largest entries in a kernel without tiles of two dimensions";
     if (failed(inputs.check(op)) || failed(findEnd()))
       return failure();
-    orders = e.shared(k.scratch(sharing.warpRows * kMostRowSlots * kRowsOfFragment * sharing.columns * 4), e.i32);
+    orders = e.shared(k.scratch(TurnLines::most(sharing) * sharing.columns * 4), e.i32);
     for (unsigned number = 0; number < op.getLists().size(); ++number)
       if (failed(emitList(number)))
         return failure();
@@ -66,25 +64,19 @@ private:
     inputs.takeInto(loop, op);
     loop.compute(op.getRank());
     loop.run([&] {
-      int64_t slots = k.rowSlots(wholeTile()), lines = k.threads.sharing.warpRows * slots * kRowsOfFragment;
+      TurnLines lines(k);
       e.barrier(); // what was there is read
-      for (int64_t slot = 0; slot < slots; ++slot)
-        leaveOrders(loop, number, slot, slots, lines);
+      for (int64_t slot = 0; slot < lines.countSlots(); ++slot)
+        leaveOrders(loop, number, slot, lines);
       e.barrier();
-      e.when(isLess(e.thread(), lines), [&] { takeLine(list, slots, lines); });
+      e.when(isLess(e.thread(), lines.count()), [&] { takeLine(list, lines); });
     });
     passed.set(passed.valuesOf(loop));
     return success();
   }
 
-  /// All rows: the inputs may have one that stands for each of them.
-  TileType wholeTile() {
-    MLIRContext *context = op.getContext();
-    return TileType::get(context, {dimension(context, k.threads.sharing.rows), dimension(context, 1)}, e.f32);
-  }
-
-  /// The lines of a turn are the rows of its slots: those of a warp are neighbours. The entries of a column lie beside each other.
-  void leaveOrders(const RowLoop &loop, unsigned number, int64_t slot, int64_t slots, int64_t lines) {
+  /// The entries of a column lie beside each other.
+  void leaveOrders(const RowLoop &loop, unsigned number, int64_t slot, const TurnLines &lines) {
     Region &rank = op.getRank();
     auto numberOf = [&](Int columnSlot) { return column + k.threads.column(columnSlot); };
     auto inside = [](Int) { return Value(); }; // all of them: what does not exist is not taken
@@ -92,21 +84,19 @@ private:
     Widener uniform(e, 0);
     group.mapUniform(uniform, rank.getArguments());
     uniform.emitReady(rank);
-    Int line = (k.threads.warpRow * slots + slot) * kRowsOfFragment + k.threads.group;
+    Int line = lines.ofSlot(slot);
     group.forColumns({}, [&](const Column &at, ValueRange) -> CodeBuilder::Values {
       Widener element = uniform;
       group.mapColumn(element, rank, rank.getArguments(), at);
       Value order = lists::orderOf(e, element.getYielded(rank)[number]);
-      e.store(order, e.at(orders, k.threads.column(at.place) * lines + line));
+      e.store(order, e.at(orders, k.threads.column(at.place) * lines.count() + line));
       return {};
     });
   }
 
   /// Thread t has line t.
-  void takeLine(const List &list, int64_t slots, int64_t lines) {
-    int64_t blockRows = k.threads.sharing.blockRows(), linesOfWarp = slots * kRowsOfFragment;
-    Int line = e.thread(), firstOfTurn = k.threads.row(0) - k.threads.group - k.threads.warpRow * blockRows;
-    Int rowInTile = line / linesOfWarp * blockRows + firstOfTurn + line % linesOfWarp;
+  void takeLine(const List &list, const TurnLines &lines) {
+    Int line = e.thread(), rowInTile = lines.rowOf(line);
     e.when(isLess(row + rowInTile, list.tokens), [&] {
       Place heap = e.at(list.first, rowInTile * list.stride);
       Value isStart = arith::CmpIOp::create(e, arith::CmpIPredicate::eq, column, k.scalar(op.getFirst()));
@@ -115,7 +105,7 @@ private:
       });
       Value least = e.load(heap);
       e.loop(smaller(behind - column, k.threads.sharing.columns), least, [&](Int at, ValueRange least) -> CodeBuilder::Values {
-        Value word = lists::wordOf(e, e.load(e.at(orders, at * lines + line)), column + at);
+        Value word = lists::wordOf(e, e.load(e.at(orders, at * lines.count() + line)), column + at);
         Value enters = arith::CmpIOp::create(e, arith::CmpIPredicate::sgt, word, least[0]);
         auto put = [&]() -> CodeBuilder::Values {
           lists::replaceLeast(e, heap, e.integer(list.places), word);

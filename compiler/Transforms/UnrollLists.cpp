@@ -1,0 +1,92 @@
+// UnrollLists.cpp - what a loss does with a list, written once for each place.
+#include "compiler/Passes.h"
+#include "dialect/Limits.h"
+#include "dialect/Varying.h"
+#include "mlir/IR/IRMapping.h"
+using namespace mlir;
+
+namespace logitile {
+#define GEN_PASS_DEF_UNROLLLISTSPASS
+#include "compiler/Passes.h.inc"
+
+namespace {
+class Unroller {
+public:
+  explicit Unroller(LossOp loss) : loss(loss), varying(loss.getBody()), builder(loss.getContext()) {}
+
+  LogicalResult run() {
+    Block &body = loss.getBody().front();
+    for (Value value : body.getTerminator()->getOperands())
+      if (int64_t places = varying.placesOf(value))
+        return loss.emitOpError() << "gives a list of " << places << " places that it reads, which slices of the vocabulary do not join";
+    for (Operation &op : llvm::make_early_inc_range(body))
+      if (failed(unroll(op)))
+        return failure();
+    for (Operation *op : llvm::reverse(replaced))
+      op->erase();
+    return success();
+  }
+
+private:
+  LogicalResult unroll(Operation &op) {
+    builder.setInsertionPoint(&op);
+    auto sum = dyn_cast<SumListOp>(op);
+    int64_t places = op.getNumResults() == 1 ? varying.placesOf(op.getResult(0)) : 0;
+    if (!sum && places == 0)
+      return success();
+    if (places > kMostUnrolled)
+      return op.emitOpError() << "is a list of " << places << " places; in slices of the vocabulary a list has " << kMostUnrolled
+                              << " at most";
+    if (sum)
+      sum.getResult().replaceAllUsesWith(total(sum));
+    else
+      for (int64_t place : llvm::seq(places))
+        entries[op.getResult(0)].push_back(copyAt(op, place));
+    replaced.push_back(&op);
+    return success();
+  }
+
+  Value copyAt(Operation &op, int64_t place) {
+    if (auto input = dyn_cast<InputOp>(op))
+      return InputOp::create(builder, op.getLoc(), input.getType(), input.getKind(), input.getNameAttr(), builder.getI64IntegerAttr(place),
+                             /*places=*/IntegerAttr());
+    IRMapping mapping;
+    for (Value operand : op.getOperands())
+      if (auto known = entries.find(operand); known != entries.end())
+        mapping.map(operand, known->second[place]);
+    return builder.clone(op, mapping)->getResult(0);
+  }
+
+  /// In pairs: the depth of a chain has a limit.
+  Value total(SumListOp sum) {
+    SmallVector<Value> terms = entries.at(sum.getList());
+    while (terms.size() > 1) {
+      SmallVector<Value> next;
+      for (size_t i = 0; i + 1 < terms.size(); i += 2)
+        next.push_back(arith::AddFOp::create(builder, sum.getLoc(), terms[i], terms[i + 1]));
+      if (terms.size() % 2 == 1)
+        next.push_back(terms.back());
+      terms = next;
+    }
+    return terms.front();
+  }
+
+  LossOp loss;
+  Varying varying;
+  OpBuilder builder;
+  DenseMap<Value, SmallVector<Value>> entries; // of each list
+  SmallVector<Operation *> replaced;
+};
+
+struct UnrollListsPass : impl::UnrollListsPassBase<UnrollListsPass> {
+  void runOnOperation() override {
+    RequestAttr request = getRequest(getOperation());
+    if (!request || !request.getSlice())
+      return;
+    for (LossOp loss : getOperation().getOps<LossOp>())
+      if (failed(Unroller(loss).run()))
+        return signalPassFailure();
+  }
+};
+} // namespace
+} // namespace logitile
