@@ -15,6 +15,7 @@ import numpy as np
 from logitile.reference.philox import uniform
 
 F32 = np.float32
+PER_ELEMENT = ("logits", "vocab", "dense")
 
 
 # ---- reading the text -------------------------------------------------------------------------------------
@@ -39,11 +40,14 @@ class Part:
     name: str = ""
     sweep: str = ""
     names: list[str] = field(default_factory=list)
+    summed: bool = False  # a finish adds up what its places give
+    picks: list[tuple[str, str]] = field(default_factory=list)  # of a sweep: logits, and indices into them
     regions: dict[str, Region] = field(default_factory=dict)
 
 
 _HEADER = re.compile(
-    r"logitile\.(sweep|finish) @(\w+) (\w+)(?: of @(\w+))? (?:state|results) \[(.*?)\] (?:init )?\{")
+    r"logitile\.(sweep|finish) @(\w+) (\w+)(?: of @(\w+))?(?: places \d+)?( summed)? (?:state|results) "
+    r"\[(.*?)\] (?:picks \[(.*)\] )?(?:init )?\{")
 _OP = re.compile(r"(%[\w#-]+) = ([\w.]+)(.*)")
 
 
@@ -54,8 +58,10 @@ def read_plan(text: str) -> list[Part]:
     for line in (raw.strip() for raw in text.splitlines()):
         header = _HEADER.match(line)
         if header:
-            kind, name, phase, sweep, names = header.groups()
-            parts.append(Part(kind, phase, name, sweep or "", re.findall(r'"([^"]+)"', names)))
+            kind, name, phase, sweep, summed, names, picks = header.groups()
+            names = re.findall(r'"([^"]+)"', names)
+            picked = re.findall(r'<"([^"]+)" at "([^"]+)"', picks or "")
+            parts.append(Part(kind, phase, name, sweep or "", names, bool(summed), picked))
             region = parts[-1].regions.setdefault("init" if kind == "sweep" else "body", Region())
         elif line == "logitile.gradient {":
             parts.append(Part("gradient", ""))
@@ -183,7 +189,7 @@ class Frame:
             return self.tile[0]
         if name == "logitile.gather":
             return self._pick(rest, values)
-        if name == "logitile.known":
+        if name in ("logitile.known", "logitile.picked"):
             return self._known(rest)
         return self._input(rest)
 
@@ -210,8 +216,13 @@ class Frame:
         self.tile = None
         data = self._input(whole)
         self.tile = tile
-        index = np.clip(np.broadcast_to(values[index], (self.count, 1)), 0, data.shape[1] - 1)
-        return np.take_along_axis(np.broadcast_to(data, (self.count, data.shape[1])), index, 1)
+        return self.entries(data, values[index])
+
+    def entries(self, data, index):
+        """What stands at an index per token, or at the indices of a list; the nearest where there is none."""
+        index = np.broadcast_to(index, (self.count, index.shape[1]))
+        data = np.broadcast_to(data, (self.count, data.shape[1]))
+        return np.take_along_axis(data, np.clip(index, 0, data.shape[1] - 1), 1)
 
 
 # ---- a program --------------------------------------------------------------------------------------------
@@ -242,6 +253,9 @@ class PlanRun:
         for part in self.parts:
             if part.kind == "sweep":
                 self.states[part.name] = self._sweep(part)
+                for number, (logits, indices) in enumerate(part.picks):
+                    picked = self.frame.entries(self.logits[logits], self.frame.inputs["token", indices])
+                    self.frame.known[part.name, number] = picked
             elif part.kind == "finish":
                 self._finish(part)
             else:
@@ -308,7 +322,10 @@ class PlanRun:
         state = self.states[part.sweep] if part.sweep else []
         values = self.frame.results(region, state)
         for number, (name, value) in enumerate(zip(part.names, values, strict=True)):
-            self.frame.known[part.name, number] = self.results[name] = self._full(value)
+            value = self._full(value, np.shape(value)[1] if np.ndim(value) == 2 else 1)
+            if part.summed:
+                value = value.sum(1, dtype=np.float64, keepdims=True).astype(F32)
+            self.frame.known[part.name, number] = self.results[name] = value
 
     def _gradient(self, part):
         region = part.regions["body"]
@@ -321,22 +338,24 @@ class PlanRun:
                 head = re.match(r'logitile\.adjoint (\w+) "([^"]+)"(?:\[(\d+)\])?', line)
                 kind, name, index = head.groups()
                 key = (kind, name, None if index is None else int(index))
-                dense = re.search(r"dense (%[\w#-]+)", line)
+                dense, places = re.search(r"dense (%[\w#-]+)", line), re.search(r" places (\d+) ", line)
                 if dense:
-                    blocks.setdefault(key, []).append(self._full(values[dense.group(1)], width).astype(F32))
+                    extent = int(places[1]) if places else width if kind in PER_ELEMENT else 1
+                    blocks.setdefault(key, []).append(self._full(values[dense.group(1)], extent).astype(F32))
                 rows = re.findall(r"(%[\w#-]+) -> (%[\w#-]+)", line)
-                self.adjoints[key] = [tuple(self._full(values[part])[:, 0] for part in row) for row in rows]
+                self.adjoints[key] = [tuple(values[part] for part in row) for row in rows]
         for key, pieces in blocks.items():
-            per_element = key[0] in ("logits", "vocab", "dense")
-            self.dense[key] = np.concatenate(pieces, 1) if per_element else pieces[0][:, :1]
+            self.dense[key] = np.concatenate(pieces, 1) if key[0] in PER_ELEMENT else pieces[0]
 
     def gradient(self, kind, name, index=None):
-        """Of one input: [n, V] for logits, Vocab and Dense, [n, 1] per token; rows included."""
+        """Of one input: [n, V] for logits, Vocab and Dense, [n, 1] per token, [n, K] of a list; rows
+        included.
+        """
         key = (kind, name, index)
-        wide = kind in ("logits", "vocab", "dense")
-        total = np.zeros((self.count, self.vocab if wide else 1), F32)
+        total = np.zeros((self.count, self.vocab if kind in PER_ELEMENT else 1), F32)
         if key in self.dense:
             total = total + self.dense[key]
         for columns, coefficients in self.adjoints.get(key, []):
-            np.add.at(total, (np.arange(self.count), columns), coefficients)
+            columns, coefficients = np.broadcast_arrays(self._full(columns, columns.shape[1]), coefficients)
+            np.add.at(total, (np.arange(self.count)[:, None], columns), coefficients)
         return total

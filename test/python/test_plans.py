@@ -60,7 +60,9 @@ def results(run, spec, given, wrt):
             found[f"{name}.hidden"], found[f"{name}.weight"] = dz @ given[name][1], dz.T @ given[name][0]
             continue
         given_input = spec.input(name)
-        if given_input.entries:
+        if name in spec.read_lists:
+            found[name] = run.gradient("token", name)
+        elif given_input.entries:
             columns = [run.gradient("token", name, k)[:, 0] for k in range(given_input.entries)]
             found[name] = np.stack(columns, 1)
         else:
