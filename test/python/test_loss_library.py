@@ -201,6 +201,7 @@ def test_every_loss_compiles_to_what_the_reference_says(name):
     ("cross_entropy", {"softcap": True}, "softcap=True must be a finite number above 0"),
     ("focal", {"gamma": -0.5}, "gamma=-0.5 must be a finite number of 0 or more"),
     ("poly1", {"epsilon": float("inf")}, "epsilon=inf must be a finite number"),
+    ("top_k_kl", {"rest": "zero"}, "rest='zero' must be one of 'drop', 'normalize', 'class'"),
     ("skewed_kl", {"alpha": 1.5}, "alpha=1.5 must be a number from 0 to 1"),
     ("jensen_shannon", {"beta": 1.0}, "beta=1.0 must be a number above 0 and below 1"),
     ("top_logprobs", {"k": 0}, "k=0 must be from 1 to 13, the number of vocabulary entries"),
@@ -216,7 +217,8 @@ def test_constants_outside_of_their_range(name, constants, error):
     loss, (value,) = getattr(losses, name), constants.values()
     given = arguments(loss, vocab=13)
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    kind = lt.CallTypeError if "an int" in error or not is_number else lt.CallValueError
+    is_type = "an int" in error or not (is_number or "one of" in error)
+    kind = lt.CallTypeError if is_type else lt.CallValueError
     with pytest.raises(kind) as caught:
         lt.jit(loss, **constants)(**given)
     assert str(caught.value) == error

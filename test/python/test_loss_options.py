@@ -208,6 +208,55 @@ def test_log_probabilities_with_a_bias():
     assert relative(alone.logprob, out.logprob) < 1e-6
 
 
+def outside(log_p):
+    return 1 - log_p.exp().sum(1)
+
+
+RESTS = {
+    "drop": lambda q, p: (q.exp() * (q - p)).sum(1),
+    "normalize": lambda q, p: (q.softmax(1) * (q.log_softmax(1) - p)).sum(1),
+    "class": lambda q, p: (q.exp() * (q - p)).sum(1) + outside(q) * (outside(q) / outside(p)).log(),
+}
+
+
+@pytest.mark.parametrize("rest", RESTS)
+def test_what_becomes_of_the_rest_of_a_sparse_teacher(rest):
+    given = arguments(losses.top_k_kl) | labelled() | vocab_values("bias")
+    rng = np.random.default_rng(3)
+    given["index"] = np.stack([rng.permutation(VOCAB)[:4] for _ in range(TOKENS)])
+    given["logprob"] = np.log(rng.dirichlet(np.ones(6), TOKENS)[:, :4]).astype(np.float32)
+
+    def dense(z, index, logprob, target, bias):
+        log_p = (z + bias).log_softmax(1).gather(1, index)
+        return RESTS[rest](logprob, log_p)[target != -100].mean()
+
+    check(losses.top_k_kl, given, dense, rest=rest)
+
+
+@pytest.mark.parametrize("rest", RESTS)
+def test_padding_of_a_sparse_teacher_counts_nothing(rest):
+    given = arguments(losses.top_k_kl)
+    given["index"] = np.arange(24).reshape(TOKENS, 4) % VOCAB
+    given["logprob"] = np.full((TOKENS, 4), np.log(0.2), np.float32)
+    fewer = given | {"index": given["index"][:, :3], "logprob": given["logprob"][:, :3]}
+    given["index"][:, 3], given["logprob"][:, 3] = -100, np.nan
+    head = lt.jit(losses.top_k_kl, rest=rest)
+    for call, bound in ((head.reference_grad, 1e-12), (head.value_and_grad, 1e-5)):
+        (value, gradients), (less, wanted) = call(**given), call(**fewer)
+        np.testing.assert_allclose(value, less, rtol=bound)
+        for name, gradient in wanted.items():
+            assert relative(gradients[name], gradient) < bound
+
+
+def test_a_sparse_teacher_without_a_rest():
+    """The class of the other entries has no share, and its logarithm does not count."""
+    given = arguments(losses.top_k_kl)
+    given["index"] = np.arange(24).reshape(TOKENS, 4) % VOCAB
+    given["logprob"] = np.full((TOKENS, 4), np.log(0.25), np.float32)
+    values = [lt.jit(losses.top_k_kl, rest=rest)(**given) for rest in RESTS]
+    np.testing.assert_allclose(values, values[0], rtol=1e-5)
+
+
 def test_a_sparse_teacher_with_a_bias_a_temperature_and_labels():
     given = arguments(losses.top_k_kl) | labelled() | vocab_values("bias")
 

@@ -122,8 +122,8 @@ WANTS = "it takes one integer per token, such as a target: the vocabulary axis i
      "vocabulary, but this is a list of 2 numbers per token; lt.sum and lt.mean go over its places"),
     (lambda z, t: lt.uniform(t), "'lt.uniform' takes one integer per token as 'seed', but 't' is a list of "
      "2"),
-    (lambda z, t: lt.topk(lt.to_float(t), 1), "'lt.topk' of the result of 'lt.to_float' (PLACE) has nothing "
-     "to put in order: it is the same for every vocabulary entry"),
+    (lambda z, t: lt.topk(lt.to_float(t), 1), "'lt.topk' of the result of 'lt.to_float' (PLACE) goes over "
+     "the vocabulary, but this is a list of 2 numbers per token"),
 ])  # fmt: skip
 def test_indices(use, text):
     @lt.loss

@@ -209,9 +209,11 @@ def _guarded(picked: Traced, index: Traced) -> Traced:
 
 
 def is_valid(index: Traced) -> Traced:
-    """index != ignore_index; true where no index is ignored."""
+    """index != ignore_index; true where no index is ignored. Of a list it is a list in either case."""
     trace = index.trace
     trace.needed_inputs.add(index.op.attribute.name)
+    if trace.ignore_index is None and index.places is not None:
+        return trace.emit("arith.cmpi", (index, index), attribute="eq")
     if trace.ignore_index is None:
         return trace.constant(True, "i1")
     return trace.emit("arith.cmpi", (index, trace.constant(trace.ignore_index, "i32")), attribute="ne")

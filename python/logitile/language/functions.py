@@ -292,6 +292,11 @@ def topk(x: object, k: int) -> tuple[Value, Value]:
         raise spec_error(f"'lt.topk' got k={k}; it takes 1 to {MOST_PLACES}")
     if k > x.trace.vocab:
         raise spec_error(f"'lt.topk' got k={k}, but the vocabulary has {x.trace.vocab} entries; take no more")
+    if x.places is not None:
+        raise spec_error(
+            f"'lt.topk' of {x.label} goes over the vocabulary, but this is a list of {x.places} numbers per "
+            "token"
+        )
     if not x.varying:
         raise spec_error(
             f"'lt.topk' of {x.label} has nothing to put in order: it is the same for every vocabulary entry"
@@ -423,7 +428,7 @@ def _over_places(combiner: str, x: Value) -> Value:
             "numbers per token; lt.sum and lt.mean go over its places"
         )
     total = x.trace.emit("logitile.sum_list", (x,), "f32", varying=False)
-    return total if combiner == "sum" else total * (1.0 / x.places)
+    return total if combiner == "sum" else total / float(x.places)  # 1 / K would be rounded
 
 
 def _counted(combiner: str, x: object) -> Value:
@@ -443,10 +448,9 @@ def _counted(combiner: str, x: object) -> Value:
 def _summed(combiner: str, x: object) -> object:
     x = lifted(x, f"lt.{combiner}")
     if isinstance(x, Value) and x.type == "i1":
-        raise spec_error(
-            f"'lt.{combiner}' takes floats, got {described(x)}; count it with lt.count, or use "
-            "lt.any, lt.all"
-        )
+        counts = "count it with lt.count, or use lt.any, lt.all"
+        remedy = counts if x.places is None else "convert it with lt.to_float"
+        raise spec_error(f"'lt.{combiner}' takes floats, got {described(x)}; {remedy}")
     return x
 
 

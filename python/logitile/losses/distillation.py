@@ -9,7 +9,7 @@ from __future__ import annotations
 from ..language import functions as lt
 from ..language.annotations import K, Logits, Scalar, Token, Vocab
 from ..language.definition import loss
-from .ranges import check, check_inside
+from .ranges import check, check_choice, check_inside
 
 
 @loss
@@ -136,24 +136,47 @@ def top_k_kl(
     *,
     bias: Vocab[float] | None = None,
     temperature: Scalar | Token[float] | None = None,
+    rest: str = "drop",
 ):
     """Distillation from the teacher's best entries, sum_k(q[k] (log q[k] - log p[i[k]])).
 
+    The teacher may have run long before: of its distribution only K log-probabilities are kept.
+
     Args:
-        index: i, [..., K]; entries with `ignore_index` count nothing.
-        logprob: log q, [..., K], as the teacher gave it. What it leaves out of its distribution counts
-            nothing; normalise it over the K entries for a divergence that is never negative.
+        index: i, [..., K], none of them twice. Entries with `ignore_index` are padding and count nothing.
+            Name it as `ignore` to drop tokens that have nothing else.
+        logprob: log q, [..., K], as the teacher gave it.
         target: one per token. It is not read: where it is given, tokens whose target is `ignore_index` count
             nowhere.
         bias: added to the logits of every token.
-        temperature: the logits are divided by it; the teacher's log-probabilities are taken as they are.
+        temperature: the logits are divided by it; the teacher's log-probabilities are taken as they are,
+            those of logits that were divided by it too.
+        rest: what becomes of r = 1 - sum(q), which the teacher gives to all other entries. "drop" leaves it
+            out, so the loss may be negative, and the student learns probabilities that are too large.
+            "normalize" divides q by its sum: the loss is KL(q || p) then. "class" takes all other entries as
+            one class and adds r (log r - log s), where s = 1 - sum_k(p[i[k]]) is the student's rest, 2**-23
+            at least.
 
-    Source: the sparse form of Hinton, Vinyals and Dean 2015, arXiv:1503.02531.
+    Source: the sparse form of Hinton, Vinyals and Dean 2015, arXiv:1503.02531; for `rest`, Sparse Logit
+    Sampling, Anshumann et al. 2025, arXiv:2503.16870.
     """
+    check_choice("rest", rest, ("drop", "normalize", "class"))
     if bias is not None:
         z = z + bias
-    log_p = lt.log_softmax(z if temperature is None else z / temperature)[index]
-    return lt.sum(lt.where(lt.valid(index), lt.exp(logprob) * (logprob - log_p), 0.0))
+    log_p, is_kept = lt.log_softmax(z if temperature is None else z / temperature)[index], lt.valid(index)
+    if rest == "normalize":
+        logprob = logprob - lt.log(_total(is_kept, logprob))
+    value = lt.sum(lt.where(is_kept, lt.exp(logprob) * (logprob - log_p), 0.0))
+    if rest != "class":
+        return value
+    teachers, students = 1.0 - _total(is_kept, logprob), 1.0 - _total(is_kept, log_p)
+    distance = teachers * (lt.log(teachers) - lt.log(lt.maximum(students, 2.0**-23)))
+    return value + lt.where(teachers > 0.0, distance, 0.0)
+
+
+def _total(is_kept, logprob):
+    """The sum of the probabilities that are kept."""
+    return lt.sum(lt.where(is_kept, lt.exp(logprob), 0.0))
 
 
 def _both(student, teacher, student_bias, teacher_bias, temperature):

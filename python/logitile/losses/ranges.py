@@ -59,6 +59,18 @@ def check_names(name: str, value: object, known: tuple[str, ...]) -> None:
         raise CallValueError(f"{name}={value!r} must have names out of {choices}, each once")
 
 
+def check_choice(name: str, value: object, known: tuple[str, ...]) -> None:
+    """Refuses a constant that is none of some names.
+
+    Raises:
+        CallTypeError: it is no text.
+        CallValueError: the name is unknown.
+    """
+    if not isinstance(value, str) or value not in known:
+        kind = CallValueError if isinstance(value, str) else CallTypeError
+        raise kind(f"{name}={value!r} must be one of {', '.join(repr(choice) for choice in known)}")
+
+
 def is_zero(value: object) -> bool:
     """Whether a constant is 0, so that its term can be left out; a value that is read at run time is not."""
     return not isinstance(value, Value) and value == 0
