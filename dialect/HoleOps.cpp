@@ -350,8 +350,8 @@ LogicalResult FinishPlacesOp::verifyRegions() {
     return emitOpError() << "takes (" << getLists().getTypes() << ") to (" << getResults().getTypes()
                          << "); expected place_views to result_views, without a region";
   }
-  if (!getPlaces() || getBody().empty())
-    return emitOpError() << "needs 'places', the length of its lists, and a region";
+  if (!getPlaces() || getBody().empty() || getResults().empty())
+    return emitOpError() << "needs 'places', the length of its lists, a view for each result, and a region";
   if (*getPlaces() < 1 || *getPlaces() > kMostReadPlaces)
     return emitOpError() << "'places' is " << *getPlaces() << "; a list that is read has 1 to " << kMostReadPlaces;
   SmallVector<Type> arguments, results;

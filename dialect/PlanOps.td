@@ -192,7 +192,7 @@ def Logitile_KnownOp : Logitile_Op<"known", [Pure, DeclareOpInterfaceMethods<Sym
 def Logitile_PickedOp : Logitile_Op<"picked", [Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "what an earlier sweep picked, at the place at hand";
   let description = [{
-    A symbol names the sweep, and a number which of its picks.
+    `source` names the sweep by its symbol, and which of its picks by a number.
 
     ```mlir
     %of_candidates = logitile.picked <@statistics[0]> : f32

@@ -428,7 +428,7 @@ def Logitile_FinishPlacesOp : Logitile_Op<"finish_places", [AttrSizedOperandSegm
   let regions = (region MaxSizedRegion<1>:$body);
   let assemblyFormat = [{
     $lists (`with` `(` $inputs^ `:` type($inputs) `)`)? `at` $row `tokens` custom<Dim>($tokens)
-    (`places` $places^)? (`reads` $reads^)? (`summed` $summed^)? `to` $results attr-dict `:` type($lists) `to` type($results) ($body^)?
+    (`places` $places^)? (`reads` $reads^)? (`summed` $summed^)? `to` $results attr-dict (`:` type($lists)^)? `to` type($results) ($body^)?
   }];
   let hasRegionVerifier = 1;
 }

@@ -102,6 +102,7 @@ struct TemplateUse {
       auto store = dyn_cast<StoreOp>(op);
       hasRows |= isa<InitStateOp, FinishListOp>(op);
       hasFinish |= isa<FinishListOp, FinishPlacesOp>(op);
+      finishesPlaces |= isa<FinishPlacesOp>(op);
       makesOrLoads |= isa<LogitsOp>(op);
       projects |= isa<ProjectOp>(op);
       contracts |= isa<ContractOp>(op);
@@ -113,7 +114,7 @@ struct TemplateUse {
     });
   }
   bool hasRows = false, makesOrLoads = false, projects = false, contracts = false, mapsRows = false, keeps = false, hasFinish = false,
-       hasGradient = false;
+       hasGradient = false, finishesPlaces = false;
 };
 } // namespace
 
@@ -149,8 +150,11 @@ static LogicalResult verifyPlaces(LaunchOp launch, TemplateOp source, const Temp
   return success();
 }
 
-/// A finish takes the rows of its own sweep.
-static LogicalResult verifyFinish(LaunchOp launch, FinishOp finish) {
+/// A finish takes the rows of its own sweep, and a template of its kind.
+static LogicalResult verifyFinish(LaunchOp launch, FinishOp finish, const TemplateUse &use) {
+  if (finish && finish.isOfPlaces() != use.finishesPlaces)
+    return launch.emitOpError() << "names finish @" << finish.getSymName() << ", which is " << (finish.isOfPlaces() ? "" : "not ")
+                                << "of places; its template finishes " << (use.finishesPlaces ? "places" : "tokens");
   if (!finish || finish.getSweep() == launch.getSweep())
     return success();
   auto spell = [](std::optional<StringRef> sweep) { return sweep ? ("sweep @" + *sweep).str() : std::string("no sweep"); };
@@ -162,7 +166,7 @@ FailureOr<LaunchShape> LaunchShape::get(ProgramOp program, LaunchOp launch, Temp
   FailureOr<SweepOp> sweep = lookup<SweepOp>(program, launch, "sweep", launch.getSweep());
   FailureOr<FinishOp> finish = lookup<FinishOp>(program, launch, "finish", launch.getFinish());
   TemplateUse use(source);
-  if (failed(sweep) || failed(finish) || failed(verifyPlaces(launch, source, use)) || failed(verifyFinish(launch, *finish)))
+  if (failed(sweep) || failed(finish) || failed(verifyPlaces(launch, source, use)) || failed(verifyFinish(launch, *finish, use)))
     return failure();
   LaunchShape shape;
   shape.projects = use.projects || (use.makesOrLoads && launch.getAlgorithm());

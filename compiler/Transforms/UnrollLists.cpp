@@ -16,9 +16,11 @@ public:
 
   LogicalResult run() {
     Block &body = loss.getBody().front();
+    if (!body.getOps<GradientOp>().empty())
+      return loss.emitOpError() << "has a gradient already; lists are written out before";
     for (Value value : body.getTerminator()->getOperands())
       if (int64_t places = varying.placesOf(value))
-        return loss.emitOpError() << "gives a list of " << places << " places that it reads, which slices of the vocabulary do not join";
+        return loss.emitOpError() << "gives a list of " << places << " places that it reads, which has to be written out for each place";
     for (Operation &op : llvm::make_early_inc_range(body))
       if (failed(unroll(op)))
         return failure();
@@ -35,8 +37,8 @@ private:
     if (!sum && places == 0)
       return success();
     if (places > kMostUnrolled)
-      return op.emitOpError() << "is a list of " << places << " places; in slices of the vocabulary a list has " << kMostUnrolled
-                              << " at most";
+      return op.emitOpError() << "is a list of " << places << " places, which has to be written out for each of them; " << kMostUnrolled
+                              << " are the most";
     if (sum)
       sum.getResult().replaceAllUsesWith(total(sum));
     else
@@ -78,13 +80,32 @@ private:
   SmallVector<Operation *> replaced;
 };
 
+/// Whether the gradient of a Dense input is wanted of which entries are picked at a list: kernels make it for single picks only.
+bool picksFromWanted(LossOp loss) {
+  auto isWanted = [&](InputOp input) {
+    return input.getKind() == InputKind::Dense && loss.getWrt() &&
+           llvm::is_contained(loss.getWrt()->getAsValueRange<StringAttr>(), input.getName());
+  };
+  Varying varying(loss.getBody());
+  llvm::DenseSet<Value> made; // of such inputs
+  for (Operation &op : loss.getBody().front()) {
+    auto input = dyn_cast<InputOp>(op);
+    auto pick = dyn_cast<GatherOp>(op);
+    bool isMade = llvm::any_of(op.getOperands(), [&](Value operand) { return made.contains(operand); });
+    if (pick && made.contains(pick.getValue()) && varying.placesOf(pick.getIndex()) > 0)
+      return true;
+    if ((input && isWanted(input)) || (isMade && !isa<StopGradientOp>(op) && op.getNumResults() == 1 && varying.isVarying(op.getResult(0))))
+      made.insert(op.getResult(0));
+  }
+  return false;
+}
+
 struct UnrollListsPass : impl::UnrollListsPassBase<UnrollListsPass> {
   void runOnOperation() override {
     RequestAttr request = getRequest(getOperation());
-    if (!request || !request.getSlice())
-      return;
+    bool isSliced = request && request.getSlice();
     for (LossOp loss : getOperation().getOps<LossOp>())
-      if (failed(Unroller(loss).run()))
+      if ((isSliced || picksFromWanted(loss)) && failed(Unroller(loss).run()))
         return signalPassFailure();
   }
 };

@@ -43,9 +43,7 @@ def ranked(z: lt.Logits, ids: lt.Token[int, lt.K], t: lt.Token[float, lt.K], tar
 
 
 @lt.loss
-def two_lengths(
-    z: lt.Logits, ids: lt.Token[int, lt.K], t: lt.Token[float, lt.K], others: lt.Token[int, 3]
-):
+def two_lengths(z: lt.Logits, ids: lt.Token[int, lt.K], t: lt.Token[float, lt.K], others: lt.Token[int, 3]):
     log_p = lt.log_softmax(z)
     chosen = lt.sum(lt.where(lt.valid(ids), t * log_p[ids], 0.0))
     return lt.sum(lt.where(lt.valid(others), lt.exp(log_p[others]), 0.0)) - chosen
@@ -166,22 +164,46 @@ def test_segments_add_up_sums_of_lists():
     torch.testing.assert_close(made, torch.zeros(3).index_add(0, ids, each))
 
 
-def test_the_gradient_of_a_dense_input_at_a_list_is_refused():
-    @lt.loss
-    def shifted(z: lt.Logits, ids: lt.Token[int, lt.K], d: lt.Dense[float]):
-        return lt.sum((z + d)[ids])
+@lt.loss
+def shifted(z: lt.Logits, ids: lt.Token[int, lt.K], d: lt.Dense[float]):
+    return lt.sum(lt.where(lt.valid(ids), (z + d)[ids], 0.0))
 
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_the_gradient_of_a_dense_input_at_a_list(backend):
     hidden, weight, named = inputs_of(shifted, 3, torch.float32)
-    named["ids"] = named["ids"].clamp(min=0)
+    ids = named["ids"]
     dense = torch.randn(N, V, requires_grad=True)
-    head = lt.jit(shifted, ignore=None)
-    with pytest.raises(lt.CallValueError, match="'d' is picked from at a list of indices"):
+    made = lt.jit(shifted, ignore="ids", reduction="sum", backend=backend)(hidden, weight, ids=ids, d=dense)
+    made.backward()
+    wanted = torch.zeros(N, V).scatter_add_(1, ids.clamp(min=0), (ids >= 0).float())
+    torch.testing.assert_close(dense.grad, wanted)
+
+
+def test_the_gradient_of_a_dense_input_at_a_long_list_is_refused():
+    hidden, weight, named = inputs_of(shifted, 129, torch.float32)
+    dense = torch.randn(N, V, requires_grad=True)
+    head = lt.jit(shifted, ignore="ids")
+    with pytest.raises(lt.CallValueError, match="'d' are picked at a list of 129 entries; .* at most 128"):
         head(hidden, weight, ids=named["ids"], d=dense)
     logits = hidden.double() @ weight.double().T + dense.detach().double()
-    wanted = logits.gather(1, named["ids"]).sum(1).mean()
+    picked = logits.gather(1, named["ids"].clamp(min=0)).where(named["ids"] >= 0, 0.0)
     made = head(hidden.requires_grad_(), weight, ids=named["ids"], d=dense.detach())
-    torch.testing.assert_close(made.detach().double(), wanted, rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(made.detach().double(), picked.sum(1).mean(), rtol=1e-5, atol=1e-5)
     made.backward()
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
+def test_lists_of_given_logits(loss):
+    hidden, weight, named = inputs_of(loss, 4, torch.float32)
+    head = lt.jit(loss, ignore="ids" if loss is not two_lengths else None, reduction="sum")
+    named["ids"] = named["ids"].clamp(min=0) if loss is two_lengths else named["ids"]
+    wanted, gradients = head.value_and_grad(hidden, weight, **named)
+    logits = (hidden @ weight.T).requires_grad_()
+    made = head(z=logits, **named)
+    made.backward()
+    torch.testing.assert_close(made.detach(), wanted, rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(logits.grad.T @ hidden, gradients["weight"], rtol=1e-3, atol=1e-4)
 
 
 def test_the_code_does_not_grow_with_the_places():

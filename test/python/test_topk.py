@@ -338,7 +338,7 @@ def test_a_captured_graph_computes_with_places():
 
 def test_sums_over_segments_refuse_lists():
     hidden, weight = singles()
-    with pytest.raises(lt.CallValueError, match="output 'values' is a list of 'lt.topk', with 3 numbers per"):
+    with pytest.raises(lt.CallValueError, match="output 'values' is a list with 3 numbers per"):
         lt.jit(best)(hidden, weight, segments=lt.Segments.from_lengths([2, 3]))
 
 

@@ -166,7 +166,7 @@ struct ClassifyGradientPass : impl::ClassifyGradientPassBase<ClassifyGradientPas
     ProgramOp program = getOperation();
     SmallVector<SweepOp> all(program.getBody().getOps<SweepOp>()), sweeps;
     for (SweepOp sweep : all)
-      if (sweep.getAlong() || readsLogits(sweep))
+      if (sweep.getAlong() || sweep.getPicks() || readsLogits(sweep))
         sweeps.push_back(sweep);
     if (sweeps.size() != 1 || sweeps[0] != all[0]) // the first sweep keeps the logits, relative to its maximum
       return;

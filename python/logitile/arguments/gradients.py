@@ -10,6 +10,7 @@ from typing import Any
 
 from ..errors import CallTypeError, CallValueError
 from ..frameworks.choice import is_recording
+from ..language.entries import MOST_UNROLLED
 from ..messages.names import did_you_mean, listed
 from ..spec.gradient_flow import differentiable_outputs, reached_inputs
 from ..spec.loss_spec import LossSpec
@@ -134,12 +135,18 @@ def _nor_lists(spec: LossSpec) -> str:
 
 
 def _check_tables(spec: LossSpec, wanted: set[str]) -> None:
-    """Kernels make no gradient of a Dense input for entries that a list names."""
+    """A gradient of a Dense input at a list of indices has code for each place: that has limits."""
+    outputs = [o.name for o in spec.outputs if o.places and not spec.ops[o.value].is_ranked]
+    most = max((given.entries or 0 for given in spec.inputs), default=0)
+    if most <= MOST_UNROLLED and not outputs:
+        return
+    why = f"of {most} entries" if most > MOST_UNROLLED else f"beside the list {listed(outputs)}"
     for name, place in spec.listed_tables.items():
         if name in wanted:
             raise CallValueError(
-                f"{place}: '{name}' is picked from at a list of indices, and no gradient of an lt.Dense "
-                "input is made of that; wrap it in lt.stop_gradient, or detach the array"
+                f"{place}: entries of '{name}' are picked at a list {why}; the gradient of what is given "
+                f"with a number per vocabulary entry takes lists of at most {MOST_UNROLLED} entries, and "
+                f"none as an output; wrap '{name}' in lt.stop_gradient, or detach the array"
             )
 
 

@@ -165,7 +165,7 @@ def _refuse_lists(result: Any, hidden: Any) -> None:
 def listed_output(name: str, places: int) -> CallValueError:
     """That an output is a list, which is not summed over sequences."""
     return CallValueError(
-        f"output '{name}' is a list of 'lt.topk', with {places} numbers per token, which 'segments' does not "
+        f"output '{name}' is a list with {places} numbers per token, which 'segments' does not "
         "sum; leave it out of lt.Outputs, or call the head without 'segments'"
     )
 

@@ -87,9 +87,10 @@ class LossSpec:
         todo, seen = [position], set()
         while todo:
             here = todo.pop()
-            if here not in seen and self.ops[here].varying:
+            op = self.ops[here]
+            if here not in seen and op.varying and op.name != "logitile.stop_gradient":
                 seen.add(here)
-                todo.extend(self.ops[here].operands)
+                todo.extend(op.operands)
         inputs = (self.ops[i] for i in seen if self.ops[i].name == "logitile.input")
         return {op.attribute.name for op in inputs if op.attribute.axis == "dense" and op.type == "f32"}
 

@@ -63,10 +63,11 @@ private:
       e.when(isLess(token, tokens), [&] {
         Int index = e.extend(e.load(k.windowOf(indices, token, place))), distance = index - column;
         Place to = k.windowOf(picked, token, place);
-        Value isInside = arith::CmpIOp::create(e, arith::CmpIPredicate::ult, distance, e.integer(columns));
+        Value isOfTile = arith::CmpIOp::create(e, arith::CmpIPredicate::ult, distance, e.integer(columns));
+        Value isOfVocab = arith::CmpIOp::create(e, arith::CmpIPredicate::ult, index, e.integer(vocab)); // the last tile may go on
         Value isOutside = arith::CmpIOp::create(e, arith::CmpIPredicate::uge, index, e.integer(vocab));
-        e.when(isInside, [&] { e.store(e.load(e.at(logits, distance * lines.count() + line)), to); });
-        e.when(e.both(isFirst, isOutside), [&] { e.store(none, to); }); // an index behind the vocabulary may lie in the last tile
+        e.when(e.both(isOfTile, isOfVocab), [&] { e.store(e.load(e.at(logits, distance * lines.count() + line)), to); });
+        e.when(e.both(isFirst, isOutside), [&] { e.store(none, to); });
       });
     });
   }
