@@ -7,8 +7,10 @@
 // CHECK: nvvm.barrier0
 // CHECK: scf.for
 // CHECK:   %[[INDEX:.*]] = llvm.load %{{.*}} : !llvm.ptr<1> -> i32
-// CHECK:   %[[INSIDE:.*]] = arith.cmpi ult, %{{.*}}, %{{.*}} : i64
-// CHECK:   %[[OUTSIDE:.*]] = arith.cmpi uge, %{{.*}}, %{{.*}} : i64
+// CHECK:   %[[OF_TILE:.*]] = arith.cmpi ult, %{{.*}}, %{{.*}} : i64
+// CHECK:   %[[OF_VOCAB:.*]] = arith.cmpi ult, %{{.*}}, %c100_i64 : i64
+// CHECK:   %[[OUTSIDE:.*]] = arith.cmpi uge, %{{.*}}, %c100_i64 : i64
+// CHECK:   %[[INSIDE:.*]] = arith.andi %[[OF_TILE]], %[[OF_VOCAB]] : i1
 // CHECK:   scf.if %[[INSIDE]] {
 // CHECK:     %[[LOGIT:.*]] = llvm.load %{{.*}} : !llvm.ptr<3> -> f32
 // CHECK:     llvm.store %[[LOGIT]], %{{.*}} : f32, !llvm.ptr<1>
