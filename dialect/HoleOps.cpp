@@ -323,9 +323,10 @@ static LogicalResult verifyReads(FinishPlacesOp finish, SmallVectorImpl<Type> &v
   size_t next = 0;
   ValueRange views = finish.getLists();
   Attribute places = dimension(finish.getContext(), *finish.getPlaces());
-  for (int64_t count : finish.getReads().value_or(ArrayRef<int64_t>())) {
+  ArrayRef<int64_t> reads = *finish.getReads();
+  for (int64_t count : reads) {
     if (count < 1 || count > 3 || next + count > views.size())
-      return finish.emitOpError() << "has 'reads' [" << *finish.getReads() << "] of " << views.size() << " views; expected 1 to 3 for each list";
+      return finish.emitOpError() << "has 'reads' [" << reads << "] of " << views.size() << " views; expected 1 to 3 for each list";
     auto first = cast<ViewType>(views[next].getType()), table = cast<ViewType>(views[next + (count > 1)].getType());
     if (first.getDims().size() != 2 || first.getDims()[1] != places || (count > 1 && !first.getElement().isInteger(32)))
       return finish.emitOpError() << "reads a list in " << first << "; expected a view with a column for each of " << *finish.getPlaces()
@@ -337,7 +338,7 @@ static LogicalResult verifyReads(FinishPlacesOp finish, SmallVectorImpl<Type> &v
     next += count;
   }
   if (next != views.size())
-    return finish.emitOpError() << "has 'reads' [" << finish.getReads().value_or(ArrayRef<int64_t>()) << "] of " << views.size() << " views";
+    return finish.emitOpError() << "has 'reads' [" << reads << "] of " << views.size() << " views";
   return success();
 }
 
@@ -350,8 +351,8 @@ LogicalResult FinishPlacesOp::verifyRegions() {
     return emitOpError() << "takes (" << getLists().getTypes() << ") to (" << getResults().getTypes()
                          << "); expected place_views to result_views, without a region";
   }
-  if (!getPlaces() || getBody().empty() || getResults().empty())
-    return emitOpError() << "needs 'places', the length of its lists, a view for each result, and a region";
+  if (!getPlaces() || !getReads() || getBody().empty() || getResults().empty())
+    return emitOpError() << "needs 'places', the length of its lists, 'reads', a view for each result, and a region";
   if (*getPlaces() < 1 || *getPlaces() > kMostReadPlaces)
     return emitOpError() << "'places' is " << *getPlaces() << "; a list that is read has 1 to " << kMostReadPlaces;
   SmallVector<Type> arguments, results;

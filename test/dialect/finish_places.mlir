@@ -26,8 +26,8 @@ func.func @in_a_kernel(%a: !logitile.view<?x8xf32>, %ids: !logitile.view<?x8xi32
   ^bb0(%x: f32):
     logitile.yield %x : f32
   }
-  // CHECK: logitile.finish_places with(%{{.*}} : !logitile.tile<64x1xf32>) at %{{.*}} tokens 64 places 8 to %{{.*}} to !logitile.view<?x8xf32> {
-  logitile.finish_places with (%t : !logitile.tile<64x1xf32>) at %i tokens 64 places 8 to %list to !logitile.view<?x8xf32> {
+  // CHECK: logitile.finish_places with(%{{.*}} : !logitile.tile<64x1xf32>) at %{{.*}} tokens 64 places 8 reads [] to %{{.*}} to !logitile.view<?x8xf32> {
+  logitile.finish_places with (%t : !logitile.tile<64x1xf32>) at %i tokens 64 places 8 reads [] to %list to !logitile.view<?x8xf32> {
   ^bb0(%u: f32):
     logitile.yield %u : f32
   }

@@ -63,3 +63,14 @@ func.func @too_long(%a: !logitile.view<?x5000xf32>, %out: !logitile.view<?xf32>,
   }
   return
 }
+
+// -----
+
+func.func @no_reads(%out: !logitile.view<?xf32>, %i: index) {
+  // expected-error @+1 {{'logitile.finish_places' op needs 'places', the length of its lists, 'reads', a view for each result, and a region}}
+  logitile.finish_places at %i tokens 64 places 8 summed to %out to !logitile.view<?xf32> {
+    %c = arith.constant 0.0 : f32
+    logitile.yield %c : f32
+  }
+  return
+}

@@ -44,7 +44,7 @@ void finishToken(ContextT &k, FinishPlacesOp op, Int token, const Widener &ofTok
   auto valuesAt = [&](Int place) {
     Widener values = ofToken;
     ValueRange views = op.getLists();
-    for (auto [number, count] : llvm::enumerate(op.getReads().value_or(ArrayRef<int64_t>()))) {
+    for (auto [number, count] : llvm::enumerate(*op.getReads())) {
       values.map(op.getBody().getArgument(number), read(k, e, load, views.take_front(count), token, place));
       views = views.drop_front(count);
     }

@@ -38,7 +38,7 @@ LogicalResult cpu::convertPickEntries(KernelContext &k, PickEntriesOp op) {
 /// Whether the values of neighbouring tokens lie beside each other in all that a finish reads and writes.
 static bool areNeighbours(KernelContext &k, FinishPlacesOp op) {
   auto isColumnMajor = [&](Value view) { return k.view(view).layout() == Layout::ColumnMajor; };
-  bool gathers = llvm::any_of(op.getReads().value_or(ArrayRef<int64_t>()), [](int64_t views) { return views > 1; });
+  bool gathers = llvm::any_of(*op.getReads(), [](int64_t views) { return views > 1; });
   return !gathers && llvm::all_of(op.getLists(), isColumnMajor) && (op.getSummed() || llvm::all_of(op.getResults(), isColumnMajor));
 }
 
