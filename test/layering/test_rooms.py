@@ -10,7 +10,7 @@ import tree
 from test_includes import includes
 from test_packages import circle
 
-LAYERS = ("compiler", "runtime")  # whose folders have an order
+LAYERS = ("compiler", "runtime", "emulator")  # whose folders have an order
 FILES = 15  # of different subjects in one folder; a header and its source are one
 
 

@@ -13,8 +13,8 @@ COLUMNS = 100
 README_LINES = 150
 # Made by tools, or lists whose entries are lines.
 GENERATED = ("docs/reference/", "bench/results/", "test/contract.md")
-# Folders whose subfolders have a README too.
-NESTED = ("compiler", "runtime")
+# Folders whose subfolders have a README too, at any depth.
+NESTED = ("compiler", "runtime", "emulator")
 TOP = ("bench", "compiler", "dialect", "docs", "emulator", "examples", "python", "runtime", "templates",
        "test")
 
@@ -117,7 +117,7 @@ def test_paths_in_documents_exist():
 def folders(root: pathlib.Path) -> list[str]:
     """The folders that say what is in them."""
     nested = [rules.relative(root, folder) for outer in NESTED
-              for folder in sorted((root / outer).iterdir())
+              for folder in sorted((root / outer).rglob("*/"))
               if folder.is_dir() and folder.name != "__pycache__"]
     return [*TOP, *nested]
 
