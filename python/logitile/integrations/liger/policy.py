@@ -16,6 +16,7 @@ from torch import Tensor
 
 from ...errors import CallValueError
 from ...messages.names import listed
+from ..coefficients import Coefficient, check_constants, is_number, value_of
 from ..shapes import check_shape
 from .sequences import token_logprobs
 
@@ -29,20 +30,20 @@ _SMALLEST = math.log(1e-8)
 class Settings:
     """The options of a loss; `grpo` says what they mean."""
 
-    beta: float
-    epsilon_low: float
-    epsilon_high: float
+    beta: Coefficient
+    epsilon_low: Coefficient
+    epsilon_high: Coefficient
     loss_type: str
     max_completion_length: int | None
     importance_sampling_level: str
-    sapo_temperature_pos: float
-    sapo_temperature_neg: float
-    delta: float | None
+    sapo_temperature_pos: Coefficient
+    sapo_temperature_neg: Coefficient
+    delta: Coefficient | None
     use_bias_correction_kl: bool
-    vespo_k_pos: float
-    vespo_lambda_pos: float
-    vespo_k_neg: float
-    vespo_lambda_neg: float
+    vespo_k_pos: Coefficient
+    vespo_lambda_pos: Coefficient
+    vespo_k_neg: Coefficient
+    vespo_lambda_neg: Coefficient
 
     def check(self) -> None:
         """Refuses what does not go together.
@@ -67,17 +68,28 @@ class Settings:
             check_positive(
                 sapo_temperature_pos=self.sapo_temperature_pos, sapo_temperature_neg=self.sapo_temperature_neg
             )
+        if kind == "cispo":
+            check_constants(
+                "the bounded ratio of loss_type='cispo' is a constant", epsilon_high=self.epsilon_high
+            )
+        if kind == "vespo":
+            check_constants(
+                "the weights of loss_type='vespo' are constants",
+                vespo_k_pos=self.vespo_k_pos, vespo_lambda_pos=self.vespo_lambda_pos,
+                vespo_k_neg=self.vespo_k_neg, vespo_lambda_neg=self.vespo_lambda_neg,
+            )  # fmt: skip
 
 
-def check_positive(**options: float | None) -> None:
+def check_positive(**options: Coefficient | None) -> None:
     """Refuses numbers that are not above 0; None is none.
 
     Raises:
         CallValueError: one is not.
     """
     for name, value in options.items():
-        if value is not None and value <= 0:
-            raise CallValueError(f"{name}={value} must be above 0")
+        number = value_of(name, value)
+        if number is not None and number <= 0:
+            raise CallValueError(f"{name}={number} must be above 0")
 
 
 @dataclass(frozen=True)
@@ -115,25 +127,25 @@ def grpo(
     ref_input: Tensor | None = None,
     ref_weight: Tensor | None = None,
     ref_bias: Tensor | None = None,
-    beta: float = 0.04,
-    epsilon_low: float = 0.2,
-    epsilon_high: float = 0.2,
+    beta: Coefficient = 0.04,
+    epsilon_low: Coefficient = 0.2,
+    epsilon_high: Coefficient = 0.2,
     loss_type: str = "dapo",
     max_completion_length: int | None = None,
     importance_sampling_level: str = "token",
-    sapo_temperature_pos: float = 1.0,
-    sapo_temperature_neg: float = 1.05,
-    temperature: float = 1.0,
+    sapo_temperature_pos: Coefficient = 1.0,
+    sapo_temperature_neg: Coefficient = 1.05,
+    temperature: Coefficient = 1.0,
     compiled: bool = True,
     use_ref_model: bool = True,
     chunk_size: int = 1,
     vllm_is_ratio: Tensor | None = None,
-    delta: float | None = None,
+    delta: Coefficient | None = None,
     use_bias_correction_kl: bool = False,
-    vespo_k_pos: float = 2.0,
-    vespo_lambda_pos: float = 3.0,
-    vespo_k_neg: float = 3.0,
-    vespo_lambda_neg: float = 2.0,
+    vespo_k_pos: Coefficient = 2.0,
+    vespo_lambda_pos: Coefficient = 3.0,
+    vespo_k_neg: Coefficient = 3.0,
+    vespo_lambda_neg: Coefficient = 2.0,
     num_items_in_batch: Tensor | float | None = None,
 ) -> tuple[Tensor, tuple[Tensor, ...]]:
     """A policy-gradient loss with importance ratios, and a penalty for leaving a reference.
@@ -154,7 +166,8 @@ def grpo(
         max_completion_length: of "dr_grpo".
         importance_sampling_level: a ratio for each "token" or each "sequence".
         sapo_temperature_pos, sapo_temperature_neg: of "sapo".
-        temperature: logits are divided by it.
+        temperature: logits are divided by it. Coefficients may be tensors without axes, which get a gradient
+            if they require one; one that the loss type takes for a constant is refused then.
         compiled: has no effect: kernels are compiled always.
         use_ref_model: whether there is a reference.
         chunk_size: sequences per chunk.
@@ -249,7 +262,7 @@ def _loss(
     if batch.correction is not None and settings.loss_type != "vespo":
         per_token = per_token * batch.correction
     metrics, count = [], batch.mask.sum().clamp(min=1.0)
-    if settings.beta != 0:
+    if not is_number(settings.beta, 0):
         distance = batch.reference - batch.logps
         penalty = distance.exp() - distance - 1
         if settings.use_bias_correction_kl:
@@ -265,7 +278,7 @@ def _surrogate(batch: _Batch, settings: Settings, ratio: Tensor) -> Tensor:
     """The loss without the penalty: [B, T], or [B, 1] for a ratio of sequences."""
     advantages, kind = batch.advantages, settings.loss_type
     if kind == "cispo":
-        return -ratio.clamp(max=settings.epsilon_high).detach() * advantages * batch.logps
+        return -_clamped(ratio, None, settings.epsilon_high).detach() * advantages * batch.logps
     if kind == "vespo":
         return -_vespo_weight(batch, settings) * advantages * batch.logps
     if kind == "sapo":
@@ -274,9 +287,17 @@ def _surrogate(batch: _Batch, settings: Settings, ratio: Tensor) -> Tensor:
             for heat in (settings.sapo_temperature_pos, settings.sapo_temperature_neg)
         )
         return -torch.where(advantages > 0, good, bad) * advantages
-    clipped = ratio.clamp(1 - settings.epsilon_low, 1 + settings.epsilon_high)
-    bounded = ratio if settings.delta is None else ratio.clamp(max=settings.delta)
+    clipped = _clamped(ratio, 1 - settings.epsilon_low, 1 + settings.epsilon_high)
+    bounded = ratio if settings.delta is None else _clamped(ratio, None, settings.delta)
     return -torch.minimum(bounded * advantages, clipped * advantages)
+
+
+def _clamped(ratio: Tensor, least: Coefficient | None, most: Coefficient) -> Tensor:
+    """torch.clamp, which takes two numbers or two tensors."""
+    if not isinstance(least, Tensor) and not isinstance(most, Tensor):
+        return ratio.clamp(least, most)
+    bounds = (None if x is None else torch.as_tensor(x).to(ratio) for x in (least, most))
+    return ratio.clamp(*bounds)
 
 
 def _clipped(batch: _Batch, settings: Settings, ratio: Tensor) -> Tensor:
@@ -299,8 +320,9 @@ def _vespo_weight(batch: _Batch, settings: Settings) -> Tensor:
         log_w = log_w + batch.correction.log().clamp(_SMALLEST, 20).sum(-1, keepdim=True)
     log_w = log_w.clamp(_SMALLEST, 20)
     is_good = batch.advantages >= 0
-    k = torch.where(is_good, settings.vespo_k_pos, settings.vespo_k_neg)
-    rate = torch.where(is_good, settings.vespo_lambda_pos, settings.vespo_lambda_neg).clamp(min=1e-4)
+    k = torch.where(is_good, settings.vespo_k_pos, settings.vespo_k_neg).to(log_w)
+    rate = torch.where(is_good, settings.vespo_lambda_pos, settings.vespo_lambda_neg).to(log_w)
+    rate = rate.clamp(min=1e-4)
     weight = (rate + k * log_w - rate * log_w.exp()).exp()
     return weight.nan_to_num(nan=0.0, posinf=0.0, neginf=0.0)
 
