@@ -121,6 +121,23 @@ def liger_target_outside(rank, count):
     liger.liger_fused_linear_scaled_cross_entropy_tp(hidden.flatten(0, 1), rows, targets, None)
 
 
+def liger_vocab_parallel(rank, count, formula):
+    """A projection in slices in the place of Liger's logits; smoothing is over the whole vocabulary."""
+    (hidden, weight, _), targets, (x, w, _) = operands()
+    mine, part = leaf(hidden), leaf(weight[rows_of(rank, count)])
+    loss_fn = liger.LigerVocabParallelCrossEntropy(label_smoothing=0.2, label_smoothing_formula=formula)
+    loss = loss_fn((mine, part), targets, dist.group.WORLD)
+    share = 0.2 if formula == "pytorch" else 0.2 * VOCAB / (VOCAB - 1)
+    wanted = F.cross_entropy(
+        (x @ w.T).flatten(0, 1), targets.flatten(), reduction="none", label_smoothing=share
+    )
+    loss.sum().backward()
+    wanted.sum().backward()
+    near(loss, wanted.view(BATCH, LENGTH))
+    near(mine.grad, x.grad)
+    near(part.grad, w.grad[rows_of(rank, count)])
+
+
 def torchtune_step(rank, count):
     """The output layer is a unit of FSDP by itself: its weight is whole inside its call alone."""
     (hidden, weight, bias), targets, (x, w, b) = operands()

@@ -38,6 +38,12 @@ def test_liger_without_tokens(team, tokens):
     team.run(jobs.liger_without_tokens, tokens)
 
 
+@pytest.mark.contract("8 same results")
+@pytest.mark.parametrize("formula", ["pytorch", "megatron"])
+def test_the_vocab_parallel_cross_entropy_of_liger(team, formula):
+    team.run(jobs.liger_vocab_parallel, formula)
+
+
 @pytest.mark.contract("8 refusals")
 def test_a_target_outside_of_all_slices_of_liger(team):
     outcomes = team.attempted(jobs.liger_target_outside)

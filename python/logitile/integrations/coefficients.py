@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from ..errors import CallTypeError, CallValueError
+from ..frameworks.arrays import HOST
 from ..losses import ranges
 
 Coefficient = float | Tensor
@@ -55,7 +56,7 @@ def value_of(name: str, value: Any) -> Any:
     if value.dtype == torch.bool or value.is_complex():
         kind = str(value.dtype).removeprefix("torch.")
         raise CallTypeError(f"{name} is a tensor of {kind}; it must be a number, or a tensor of numbers")
-    if torch.compiler.is_compiling() or value.device.type != "cpu" or type(value) not in _PLAIN:
+    if torch.compiler.is_compiling() or value.device.type != HOST or type(value) not in _PLAIN:
         return None
     if torch._C._are_functorch_transforms_active() or torch._C._len_torch_dispatch_stack():
         return None

@@ -10,6 +10,7 @@ from .transformers.fused_ce_tvd import LigerFusedCETVDFunction
 from .transformers.fused_linear_cross_entropy import LigerFusedLinearCrossEntropyFunction
 from .transformers.fused_linear_jsd import LigerFusedLinearJSDFunction
 from .transformers.fused_linear_kl_div import LigerFusedLinearKLDivFunction
+from .transformers.vocab_parallel_cross_entropy import LigerVocabParallelCEFunction
 
 __all__ = (
     "LigerFusedCETVDFunction",
@@ -18,4 +19,5 @@ __all__ = (
     "LigerFusedLinearKLDivFunction",
     "LigerFusedLinearScaledCrossEntropyFunction",
     "LigerFusedLinearScaledCrossEntropyTPFunction",
+    "LigerVocabParallelCEFunction",
 )

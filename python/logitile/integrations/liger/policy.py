@@ -21,8 +21,8 @@ from ..shapes import check_shape
 from .sequences import token_logprobs
 
 _TYPES = ("grpo", "bnpo", "dr_grpo", "dapo", "cispo", "sapo", "luspo", "vespo")
-_BY_TOKEN_ALONE = ("cispo", "sapo", "vespo")
-_IGNORED = -100
+BY_TOKEN_ALONE = ("cispo", "sapo", "vespo")
+IGNORED = -100
 _SMALLEST = math.log(1e-8)
 
 
@@ -56,7 +56,7 @@ class Settings:
             raise CallValueError(f"loss_type={kind!r} is none of {listed(_TYPES)}")
         if level not in ("token", "sequence"):
             raise CallValueError(f"importance_sampling_level={level!r} is none of 'token' and 'sequence'")
-        if level == "sequence" and kind in _BY_TOKEN_ALONE:
+        if level == "sequence" and kind in BY_TOKEN_ALONE:
             raise CallValueError(
                 "importance_sampling_level='sequence': Sequence-level importance sampling is not supported "
                 f"for loss_type={kind!r}; give 'token'"
@@ -93,7 +93,7 @@ def check_positive(**options: Coefficient | None) -> None:
 
 
 @dataclass(frozen=True)
-class _Batch:
+class Batch:
     """Numbers of a batch: log-probabilities under policy, reference and sampler, [batch, sequence].
 
     Args:
@@ -192,10 +192,10 @@ def grpo(
     _check_shapes(selected_token_ids, attention_mask, advantages, ref_per_token_logps, old_per_token_logps)
     mask = attention_mask.to(torch.float32)
     # The one loss that also sums tokens outside of the mask has to know them.
-    ids = selected_token_ids if loss_type == "luspo" else torch.where(mask > 0, selected_token_ids, _IGNORED)
+    ids = selected_token_ids if loss_type == "luspo" else torch.where(mask > 0, selected_token_ids, IGNORED)
 
     def logprobs(hidden: Tensor, rows: Tensor, offset: Tensor | None) -> Tensor:
-        how: dict[str, Any] = {"ignore_index": _IGNORED, "chunk_size": chunk_size, "temperature": temperature}
+        how: dict[str, Any] = {"ignore_index": IGNORED, "chunk_size": chunk_size, "temperature": temperature}
         return token_logprobs(hidden, rows, offset, ids, **how)
 
     logps = logprobs(_input, weight, bias)
@@ -204,9 +204,9 @@ def grpo(
         reference = _reference(ref_per_token_logps, ref_input, ref_weight, ref_bias, logprobs)
     if old_per_token_logps is not None:
         old = old_per_token_logps.float()
-    reference, old = (torch.where(ids == _IGNORED, 0.0, values) for values in (reference, old))
-    correction = _correction(vllm_is_ratio, mask)
-    batch = _Batch(logps, reference, old, mask, advantages.unsqueeze(1), correction)
+    reference, old = (torch.where(ids == IGNORED, 0.0, values) for values in (reference, old))
+    correction = correction_of(vllm_is_ratio, mask)
+    batch = Batch(logps, reference, old, mask, advantages.unsqueeze(1), correction)
     return _loss(batch, settings, num_items_in_batch)
 
 
@@ -239,7 +239,8 @@ def _reference(
         return logprobs(hidden, weight, bias)
 
 
-def _correction(ratio: Tensor | None, mask: Tensor) -> Tensor | None:
+def correction_of(ratio: Tensor | None, mask: Tensor) -> Tensor | None:
+    """`vllm_is_ratio` as [B, 1] or [B, T]."""
     if ratio is None:
         return None
     batch, length = mask.shape
@@ -251,8 +252,20 @@ def _correction(ratio: Tensor | None, mask: Tensor) -> Tensor | None:
 
 
 def _loss(
-    batch: _Batch, settings: Settings, num_items: Tensor | float | None
+    batch: Batch, settings: Settings, num_items: Tensor | float | None
 ) -> tuple[Tensor, tuple[Tensor, ...]]:
+    per_token, penalty, clipped = terms(batch, settings)
+    count = batch.mask.sum().clamp(min=1.0)
+    metrics = [] if penalty is None else [(penalty * batch.mask).sum() / count]
+    metrics.append((clipped * batch.mask).sum() / count)
+    loss = normalised(per_token, batch.mask, settings, num_items)
+    return loss, tuple(metric.detach() for metric in metrics)
+
+
+def terms(batch: Batch, settings: Settings) -> tuple[Tensor, Tensor | None, Tensor]:
+    """The loss of each token, the penalty without its weight, None if that is 0, and what is clipped: [B, T],
+    or [B, 1] for ratios of sequences.
+    """
     log_weight = batch.log_ratio
     if settings.importance_sampling_level == "sequence":
         lengths = batch.mask.sum(-1, keepdim=True).clamp(min=1.0)
@@ -261,20 +274,17 @@ def _loss(
     per_token = _surrogate(batch, settings, ratio)
     if batch.correction is not None and settings.loss_type != "vespo":
         per_token = per_token * batch.correction
-    metrics, count = [], batch.mask.sum().clamp(min=1.0)
+    penalty = None
     if not is_number(settings.beta, 0):
         distance = batch.reference - batch.logps
         penalty = distance.exp() - distance - 1
         if settings.use_bias_correction_kl:
             penalty = penalty * ratio
         per_token = per_token + settings.beta * penalty
-        metrics.append((penalty * batch.mask).sum() / count)
-    metrics.append((_clipped(batch, settings, ratio) * batch.mask).sum() / count)
-    loss = _normalised(per_token, batch.mask, settings, num_items)
-    return loss, tuple(metric.detach() for metric in metrics)
+    return per_token, penalty, _clipped(batch, settings, ratio)
 
 
-def _surrogate(batch: _Batch, settings: Settings, ratio: Tensor) -> Tensor:
+def _surrogate(batch: Batch, settings: Settings, ratio: Tensor) -> Tensor:
     """The loss without the penalty: [B, T], or [B, 1] for a ratio of sequences."""
     advantages, kind = batch.advantages, settings.loss_type
     if kind == "cispo":
@@ -300,7 +310,7 @@ def _clamped(ratio: Tensor, least: Coefficient | None, most: Coefficient) -> Ten
     return ratio.clamp(*bounds)
 
 
-def _clipped(batch: _Batch, settings: Settings, ratio: Tensor) -> Tensor:
+def _clipped(batch: Batch, settings: Settings, ratio: Tensor) -> Tensor:
     """Which tokens have a ratio beyond the bound that matters for the sign of their advantage."""
     advantages, kind = batch.advantages, settings.loss_type
     if kind in ("sapo", "vespo"):
@@ -313,7 +323,7 @@ def _clipped(batch: _Batch, settings: Settings, ratio: Tensor) -> Tensor:
 
 
 @torch.no_grad()
-def _vespo_weight(batch: _Batch, settings: Settings) -> Tensor:
+def _vespo_weight(batch: Batch, settings: Settings) -> Tensor:
     """exp(l) w**k exp(-l w) of a sequence's ratio w, 1 for w = 1; [B, 1]."""
     log_w = (batch.log_ratio.clamp(-20, 20) * batch.mask).sum(-1, keepdim=True)
     if batch.correction is not None:
@@ -327,9 +337,10 @@ def _vespo_weight(batch: _Batch, settings: Settings) -> Tensor:
     return weight.nan_to_num(nan=0.0, posinf=0.0, neginf=0.0)
 
 
-def _normalised(
+def normalised(
     per_token: Tensor, mask: Tensor, settings: Settings, num_items: Tensor | float | None
 ) -> Tensor:
+    """The loss of a batch, as its type divides that of tokens."""
     kind, lengths = settings.loss_type, mask.sum(-1)
     if kind == "luspo":
         return (per_token * lengths.unsqueeze(1)).mean()

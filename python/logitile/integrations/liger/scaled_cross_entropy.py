@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from ...errors import CallIndexError, CallTypeError, CallValueError
+from ...frameworks.arrays import HOST
 from ...language import functions as lt
 from ...language.annotations import Logits, Scalar, Token
 from ...language.definition import loss
@@ -165,7 +166,7 @@ def _check_ids(ids: Any, weight: Tensor) -> None:
     if not isinstance(ids, Tensor) or ids.dtype != torch.int64 or ids.dim() != 1:
         what = f"{ids.dtype} {list(ids.shape)}" if isinstance(ids, Tensor) else repr(ids)
         raise CallTypeError(f"selected_token_ids is {what}; it must be a tensor of int64 [K]")
-    if ids.device.type != "cpu" or torch.compiler.is_compiling() or not ids.numel():
+    if ids.device.type != HOST or torch.compiler.is_compiling() or not ids.numel():
         return  # indexing the weight refuses others there
     least, most = int(ids.min()), int(ids.max())
     if least < 0 or most >= weight.shape[0]:

@@ -19,6 +19,7 @@ from .fused_linear_kl_div import (
     LigerFusedLinearKLDivLoss,
     liger_fused_linear_kl_div,
 )
+from .vocab_parallel_cross_entropy import LigerVocabParallelCEFunction, LigerVocabParallelCrossEntropy
 
 __all__ = (
     "CrossEntropyOutput",
@@ -30,6 +31,8 @@ __all__ = (
     "LigerFusedLinearJSDFunction",
     "LigerFusedLinearKLDivFunction",
     "LigerFusedLinearKLDivLoss",
+    "LigerVocabParallelCEFunction",
+    "LigerVocabParallelCrossEntropy",
     "liger_fused_linear_cross_entropy",
     "liger_fused_linear_jsd",
     "liger_fused_linear_kl_div",
