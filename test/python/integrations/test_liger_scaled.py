@@ -66,6 +66,17 @@ def test_types_of_results(dtype):
         assert close(result, other, tolerance)
 
 
+def test_autocast():
+    """All results are of operands that are rounded alike."""
+    given = arguments()
+    with torch.autocast("cpu", torch.bfloat16):
+        results = scaled(**given, return_entropy=True, selected_token_ids=IDS)
+    rounded = {n: t.detach().bfloat16().double() if n != "target" else t for n, t in given.items()}
+    wanted = dense(**rounded, return_entropy=True, selected_token_ids=IDS)
+    for result, other in zip(results, wanted, strict=True):
+        assert result.dtype == torch.float32 and close(result, other, 1e-5)
+
+
 @pytest.mark.contract("8 corners")
 def test_ignored_tokens_may_hold_anything():
     given = arguments()

@@ -185,7 +185,9 @@ def _selected(
         lse: of the scaled logits, [N].
         counts: which tokens count, [N, 1]. Those that do not may hold anything.
     """
-    hidden = torch.where(counts, hidden, 0)
-    with torch.autocast(hidden.device.type, enabled=False):
-        logits = hidden.float() @ weight.index_select(0, ids).float().T
+    hidden, rows, device = torch.where(counts, hidden, 0), weight.index_select(0, ids), hidden.device.type
+    if torch.is_autocast_enabled(device):  # then heads round operands, from which `lse` is
+        hidden, rows = (tensor.to(torch.get_autocast_dtype(device)) for tensor in (hidden, rows))
+    with torch.autocast(device, enabled=False):
+        logits = hidden.float() @ rows.float().T
     return torch.where(counts, logits / temperature - lse[:, None], 0.0)
