@@ -18,7 +18,7 @@ from ..errors import CallTypeError, CallValueError
 from ..language import functions as lt
 from ..language.annotations import Logits, Scalar, Token, Vocab
 from ..language.definition import loss
-from ..losses.ranges import check
+from .coefficients import Coefficient, check
 from .heads import head
 from .shapes import check_shape
 
@@ -144,7 +144,8 @@ class LinearGRPOLoss(_AppliesOutputLayer):
     Args:
         num_output_chunks: chunks of tokens.
         epsilon: not read, as in torchtune: the ratio of the policy to itself is 1.
-        kl_coeff: the weight of the divergence from the reference.
+        kl_coeff: the weight of the divergence from the reference. It may be a tensor without axes, which
+            gets a gradient if it requires one.
         ignore_index: the target of tokens whose log-probability is 0, without a gradient. torchtune knows
             -100 alone.
         mask_pre_projection: not read, as in torchtune.
@@ -154,7 +155,7 @@ class LinearGRPOLoss(_AppliesOutputLayer):
         self,
         num_output_chunks: int = 8,
         epsilon: float = 0.1,
-        kl_coeff: float = 0.1,
+        kl_coeff: Coefficient = 0.1,
         ignore_index: int = -100,
         mask_pre_projection: bool = True,
     ):
@@ -399,13 +400,13 @@ class SymmetricKLLoss(_Distillation):
     """sym_kd_ratio times the forward and 1 - sym_kd_ratio times the reverse loss.
 
     Args:
-        sym_kd_ratio: from 0 to 1.
+        sym_kd_ratio: from 0 to 1. It may be a tensor without axes, which gets a gradient if it requires one.
         ignore_index: the label of tokens that count nowhere.
     """
 
     text = symmetric
 
-    def __init__(self, sym_kd_ratio: float = 0.5, ignore_index: int = -100):
+    def __init__(self, sym_kd_ratio: Coefficient = 0.5, ignore_index: int = -100):
         super().__init__(ignore_index)
         check("sym_kd_ratio", sym_kd_ratio, 0, 1)
         self.sym_kd_ratio = sym_kd_ratio
@@ -460,7 +461,7 @@ class SymmetricKLWithChunkedOutputLoss(_Distillation):
     text = symmetric
     all_ignored = "nan"
 
-    def __init__(self, num_output_chunks: int = 8, sym_kd_ratio: float = 0.5, ignore_index: int = -100):
+    def __init__(self, num_output_chunks: int = 8, sym_kd_ratio: Coefficient = 0.5, ignore_index: int = -100):
         super().__init__(ignore_index, chunks=num_output_chunks)
         check("sym_kd_ratio", sym_kd_ratio, 0, 1)
         self.num_output_chunks, self.sym_kd_ratio = num_output_chunks, sym_kd_ratio

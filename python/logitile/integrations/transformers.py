@@ -45,7 +45,8 @@ def patch(model: Any, loss: Loss | None = None, **options: Any) -> Any:
             are keywords of the model's call; those per token are shifted as the labels are. Tokens whose
             label is -100 do not count. Left out: `lt.losses.cross_entropy`, unless the model has a
             `loss_function` that was set.
-        options: of `lt.jit`; constants of the loss; numbers for its inputs, such as `temperature=2.0`; and
+        options: of `lt.jit`; constants of the loss; numbers or tensors for its inputs, such as
+            `temperature=2.0`, where a tensor is read at each call and gets a gradient if it requires one; and
             for each further `lt.Logits` a model (`teacher=model`), which is run without gradients on the
             arguments of the call.
 
@@ -230,7 +231,11 @@ class _FusedLoss:
         signature = loss.signature
         _check(loss, options)
         first, *further = (parameter.name for parameter in signature.pairs)
-        inputs = {parameter.name for parameter in signature.others if not parameter.constant}
+        inputs = {
+            parameter.name
+            for parameter in signature.others
+            if not parameter.constant or isinstance(options.get(parameter.name), Tensor)
+        }
         self.loss, self.first = loss, first
         self.original = base.__dict__.get("_loss_function")
         self.default = base.loss_function

@@ -1,4 +1,4 @@
-"""liger_kernel.transformers: fused linear cross-entropy, and the fused linear Jensen-Shannon divergence."""
+"""Liger's fused linear cross-entropy."""
 
 from __future__ import annotations
 
@@ -8,25 +8,16 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ... import losses
-from ...errors import CallValueError
-from ...language import functions as lt
-from ...language.annotations import Logits, Scalar, Token, Vocab
-from ...language.definition import loss
-from ...language.outputs import Outputs
-from ...losses.ranges import check, check_positive
-from ..heads import given, head
-from .options import check_accum_dtype, check_temperature
-
-__all__ = (
-    "CrossEntropyOutput",
-    "LigerFusedLinearCrossEntropyFunction",
-    "LigerFusedLinearCrossEntropyLoss",
-    "LigerFusedLinearJSD",
-    "LigerFusedLinearJSDFunction",
-    "liger_fused_linear_cross_entropy",
-    "liger_fused_linear_jsd",
-)
+from .... import losses
+from ....errors import CallValueError
+from ....language import functions as lt
+from ....language.annotations import Logits, Scalar, Token, Vocab
+from ....language.definition import loss
+from ....language.outputs import Outputs
+from ....losses.ranges import check_positive
+from ...coefficients import Coefficient, check, constant, given, is_number
+from ...heads import head
+from ..options import check_accum_dtype, check_kernels, check_reduction
 
 _Results = tuple[Tensor, "Tensor | None", "Tensor | None", "Tensor | None"]
 
@@ -84,8 +75,8 @@ class LigerFusedLinearCrossEntropyFunction:
         bias: Tensor | None = None,
         ce_weight: Tensor | None = None,
         ignore_index: int = -100,
-        lse_square_scale: float = 0.0,
-        label_smoothing: float = 0.0,
+        lse_square_scale: Coefficient = 0.0,
+        label_smoothing: Coefficient = 0.0,
         reduction: str = "mean",
         softcap: float | None = None,
         return_z_loss: bool = False,
@@ -108,7 +99,8 @@ class LigerFusedLinearCrossEntropyFunction:
             ignore_index: the target of tokens that count nowhere.
             lse_square_scale: the weight of lse**2 in the loss. A mean divides it by the number of tokens
                 that count, the cross-entropy by their class weights.
-            label_smoothing: from 0 to 1.
+            label_smoothing: from 0 to 1. Like `lse_square_scale` it may be a tensor without axes, which gets
+                a gradient if it requires one.
             reduction: "mean", "sum" or "none".
             softcap: above 0, or None.
             return_z_loss, return_token_accuracy, return_predicted_tokens: what is returned besides.
@@ -125,7 +117,9 @@ class LigerFusedLinearCrossEntropyFunction:
         Raises:
             CallError: shapes, types or values do not agree, or a target lies outside the vocabulary.
         """
-        _check(accum_dtype, ce_impl, ce_mode, label_smoothing, reduction, softcap)
+        check_kernels(ce_impl=ce_impl, ce_mode=ce_mode)
+        _check(accum_dtype, lse_square_scale, label_smoothing, reduction)
+        softcap = _softcap(softcap)
         flags = {
             "z_loss": return_z_loss,
             "correct": return_token_accuracy,
@@ -135,7 +129,7 @@ class LigerFusedLinearCrossEntropyFunction:
         inputs = given(label_smoothing=label_smoothing)
         if ce_weight is not None:
             inputs["class_weight"] = ce_weight.detach()
-        if lse_square_scale:
+        if not is_number(lse_square_scale, 0):
             ratio = 1.0 if ce_weight is None or reduction != "mean" else _ratio(ce_weight, target, counts)
             inputs["z_loss"] = lse_square_scale * ratio
         how = {"all_ignored": "zero"} if reduction == "mean" else {}
@@ -150,7 +144,8 @@ class LigerFusedLinearCrossEntropyFunction:
         outputs = result._asdict()
         z_loss, accuracy = outputs.get("z_loss"), outputs.get("correct")
         if z_loss is not None:
-            z_loss = (lse_square_scale * _reduced(z_loss, reduction, counts)).to(_input.dtype)
+            z_loss = lse_square_scale * _reduced(z_loss, reduction, counts)
+            z_loss = z_loss.detach().to(_input.dtype)
         if accuracy is not None:
             accuracy = _reduced(accuracy.float(), "none" if reduction == "none" else "mean", counts, least=0)
         return result.loss, z_loss, accuracy, outputs.get("index")
@@ -163,8 +158,8 @@ def liger_fused_linear_cross_entropy(
     bias: Tensor | None = None,
     ce_weight: Tensor | None = None,
     ignore_index: int = -100,
-    lse_square_scale: float = 0.0,
-    label_smoothing: float = 0.0,
+    lse_square_scale: Coefficient = 0.0,
+    label_smoothing: Coefficient = 0.0,
     reduction: str = "mean",
     softcap: float | None = None,
     return_z_loss: bool = False,
@@ -193,8 +188,8 @@ class LigerFusedLinearCrossEntropyLoss(torch.nn.Module):
         self,
         ce_weight: Tensor | None = None,
         ignore_index: int = -100,
-        lse_square_scale: float = 0.0,
-        label_smoothing: float = 0.0,
+        lse_square_scale: Coefficient = 0.0,
+        label_smoothing: Coefficient = 0.0,
         reduction: str = "mean",
         softcap: float | None = None,
         return_z_loss: bool = False,
@@ -204,7 +199,8 @@ class LigerFusedLinearCrossEntropyLoss(torch.nn.Module):
         return_predicted_tokens: bool = False,
     ):
         super().__init__()
-        _check(accum_dtype, None, None, label_smoothing, reduction, softcap)
+        _check(accum_dtype, lse_square_scale, label_smoothing, reduction)
+        _softcap(softcap)
         self.ce_weight, self.ignore_index = ce_weight, ignore_index
         self.lse_square_scale, self.label_smoothing = lse_square_scale, label_smoothing
         self.reduction, self.softcap = reduction, softcap
@@ -224,23 +220,19 @@ class LigerFusedLinearCrossEntropyLoss(torch.nn.Module):
         )  # fmt: skip
 
 
-def _check(
-    accum_dtype: Any, ce_impl: Any, ce_mode: Any, label_smoothing: Any, reduction: Any, softcap: Any
-) -> None:
+def _check(accum_dtype: Any, lse_square_scale: Any, label_smoothing: Any, reduction: Any) -> None:
     check_accum_dtype(accum_dtype)
-    _check_kernels(ce_impl=ce_impl, ce_mode=ce_mode)
     check("label_smoothing", label_smoothing, 0, 1)
-    if reduction not in ("mean", "sum", "none"):
-        raise CallValueError(f"reduction={reduction!r} is none of 'mean', 'sum' and 'none'")
-    if softcap is not None:
-        check_positive("softcap", softcap)
+    check("lse_square_scale", lse_square_scale)
+    check_reduction(reduction, "mean", "sum", "none")
 
 
-def _check_kernels(**names: str | None) -> None:
-    """Refuses names of Liger's kernels."""
-    for name, value in names.items():
-        if value is not None:
-            raise CallValueError(f"{name}={value!r} names a kernel of Liger; leave it out")
+def _softcap(softcap: Any) -> float | None:
+    """A number above 0, or None."""
+    number: float | None = constant("softcap", softcap)
+    if number is not None:
+        check_positive("softcap", number)
+    return number
 
 
 def _chunks(chunk_mem_const: Any, _input: Tensor, weight: Tensor) -> dict[str, int]:
@@ -264,105 +256,3 @@ def _reduced(per_token: Tensor, reduction: str, counts: Tensor, least: int = 1) 
         return per_token
     total = per_token.sum()
     return total if reduction == "sum" else total / counts.sum().clamp(min=least)
-
-
-# ---- Jensen-Shannon divergence -----------------------------------------------------------------------------
-
-
-def liger_fused_linear_jsd(
-    student_input: Tensor,
-    student_weight: Tensor,
-    teacher_input: Tensor,
-    teacher_weight: Tensor,
-    shift_labels: Tensor | None = None,
-    jsd_beta: float = 0.5,
-    ignore_index: int = -100,
-    temperature: float = 1.0,
-    accum_dtype: torch.dtype | None = None,
-) -> Tensor:
-    """The mean of the generalised Jensen-Shannon divergence; 0 if no token counts.
-
-    Args:
-        student_input, teacher_input: [N, D] each; D may differ.
-        student_weight, teacher_weight: [V, D] each. The teacher gets no gradient.
-        shift_labels: [N]; tokens whose label is `ignore_index` count nowhere. None: all count.
-        jsd_beta: from 0, KL(teacher || student), to 1, KL(student || teacher).
-        temperature: the logits of both are divided by it; not 0.
-        accum_dtype: None or a type of at most 32 bits; sums are float32.
-
-    Returns: float32, without an axis.
-
-    Raises:
-        CallError: shapes, types or values do not agree.
-    """
-    check_accum_dtype(accum_dtype)
-    check_temperature(temperature)
-    check("jsd_beta", jsd_beta, 0, 1)
-    inputs = {} if temperature == 1 else {"temperature": temperature}
-    text = losses.jensen_shannon
-    if jsd_beta == 0 or jsd_beta == 1:
-        text = losses.forward_kl if jsd_beta == 0 else losses.reverse_kl
-    else:
-        inputs["beta"] = jsd_beta
-    return head(text, ignore_index=ignore_index, all_ignored="zero")(
-        student=(student_input, student_weight),
-        teacher=(teacher_input.detach(), teacher_weight.detach()),
-        target=shift_labels,
-        **inputs,
-    )
-
-
-class LigerFusedLinearJSDFunction:
-    """Stands for Liger's autograd function of this name, of which code calls `apply`."""
-
-    @staticmethod
-    def apply(
-        student_input: Tensor,
-        student_weight: Tensor,
-        teacher_input: Tensor,
-        teacher_weight: Tensor,
-        shift_labels: Tensor | None = None,
-        jsd_beta: float = 0.5,
-        ignore_index: int = -100,
-        temperature: float = 1.0,
-        accum_dtype: torch.dtype | None = None,
-        jsd_impl: str | None = None,
-        jsd_mode: str | None = None,
-    ) -> Tensor:
-        """liger_fused_linear_jsd; `jsd_impl` and `jsd_mode` name kernels of Liger, so they are refused."""
-        _check_kernels(jsd_impl=jsd_impl, jsd_mode=jsd_mode)
-        return liger_fused_linear_jsd(
-            student_input, student_weight, teacher_input, teacher_weight, shift_labels, jsd_beta,
-            ignore_index, temperature, accum_dtype,
-        )  # fmt: skip
-
-
-class LigerFusedLinearJSD(torch.nn.Module):
-    """liger_fused_linear_jsd with its options kept."""
-
-    def __init__(
-        self,
-        jsd_beta: float = 0.5,
-        ignore_index: int = -100,
-        temperature: float = 1.0,
-        accum_dtype: torch.dtype | None = None,
-    ):
-        super().__init__()
-        check_accum_dtype(accum_dtype)
-        check_temperature(temperature)
-        self.jsd_beta, self.ignore_index = jsd_beta, ignore_index
-        self.temperature, self.accum_dtype = temperature, accum_dtype
-
-    def forward(
-        self,
-        student_input: Tensor,
-        student_weight: Tensor,
-        teacher_input: Tensor,
-        teacher_weight: Tensor,
-        shift_labels: Tensor | None,
-    ) -> Tensor:
-        """The divergence of two heads."""
-        return liger_fused_linear_jsd(
-            student_input, student_weight, teacher_input, teacher_weight, shift_labels, self.jsd_beta,
-            self.ignore_index, self.temperature, self.accum_dtype,
-        )  # fmt: skip
