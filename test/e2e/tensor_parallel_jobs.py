@@ -6,9 +6,7 @@ import copy
 import os
 import tempfile
 
-import accelerate
 import logitile as lt
-import peft
 import torch
 import torch.distributed as dist
 import transformers
@@ -160,6 +158,10 @@ def unpatched(model, reference):
 # ---- jobs --------------------------------------------------------------------------------------------------
 
 
+def ready(rank, count):
+    """Has imported this module, which takes longer than most jobs."""
+
+
 def own_plan(rank, count, kind="llama", **changes):
     """tp_plan="auto"."""
     model = made(kind, **changes)
@@ -258,6 +260,8 @@ def generated(rank, count):
 
 def adapted(rank, count):
     """LoRA on layers before the output layer."""
+    import peft
+
     config = peft.LoraConfig(r=4, target_modules=["q_proj"], init_lora_weights="gaussian")
     models = []
     for one in (made(), loaded(rank, count, made())):
@@ -374,6 +378,8 @@ def with_fsdp(rank, count):
 
 def with_trainer(rank, count):
     """Trainer of Transformers, with the patch and without: the losses that it logs, and the weights after."""
+    import accelerate
+
     os.environ.update(MASTER_ADDR="127.0.0.1", LOCAL_WORLD_SIZE=str(count))
     accelerate.ParallelismConfig._validate_accelerator = lambda *_: None  # which refuses CPUs
     rows = [{key: value[0] for key, value in batch(seed).items()} for seed in range(6)]
@@ -431,6 +437,8 @@ def refused(rank, count, case):
         parallelize_module(model, mesh["tensor"], {"lm_head": colwise()})
         fully_shard(model, mesh=mesh["data"])
     elif case == "adapter":
+        import peft
+
         model = peft.get_peft_model(model, peft.LoraConfig(r=4, target_modules=["lm_head"]))
     elif case == "copied":
         model.lm_head = copy.copy(layer)

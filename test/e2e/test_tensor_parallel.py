@@ -8,6 +8,7 @@ from teams import Team
 @pytest.fixture(scope="module")
 def pair():
     made = Team(2)
+    made.run(jobs.ready)
     yield made
     made.close()
 
@@ -15,6 +16,7 @@ def pair():
 @pytest.fixture(scope="module")
 def three():
     made = Team(3)
+    made.run(jobs.ready)
     yield made
     made.close()
 
