@@ -15,7 +15,8 @@ import sys
 STAGES = ("plan", "tiles", "device", "llvm")
 CODE = {"cpu": "obj", "cuda": "ptx"}  # the last stage, by backend
 TARGETS = (
-    "cpu:portable", "cpu:avx2", "cpu:avx512", "cpu:avx512_bf16", "cpu:amx_bf16", "cuda:sm_80", "cuda:sm_90"
+    "cpu:portable", "cpu:avx2", "cpu:avx512", "cpu:avx512_bf16", "cpu:amx_bf16",
+    "cuda:sm_80", "cuda:sm_90", "cuda:sm_90a", "cuda:sm_120",
 )  # fmt: skip
 
 
