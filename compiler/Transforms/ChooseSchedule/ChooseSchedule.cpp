@@ -117,8 +117,9 @@ private:
 
   int64_t bytes(const Choice &choice, int64_t count) const { return ScheduleBuilder(problem, choice).workspace(count); }
 
-  /// So few tokens that all of them fit at once with nothing made again, and are done sooner so than by 'choice': they have a
-  /// program of their own, whichever was asked for first. Less than 0 where there are none.
+  /// The most tokens that are better served by another program than that of 'choice': one that takes all tokens at once and makes
+  /// nothing twice. It has to fit the budget and to be predicted as faster. 'choice' leaves these calls to the other program, so that
+  /// a call has the same program whichever of the two was compiled first. Less than 0 where there are none.
   int64_t mostForWhole(const Choice &choice) const {
     Choice whole = shapes().front();
     whole.hasParts = false; // takes less, and fewer tokens may have none
