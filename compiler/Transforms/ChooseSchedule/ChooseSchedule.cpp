@@ -208,7 +208,7 @@ struct ChooseSchedulePass : impl::ChooseSchedulePassBase<ChooseSchedulePass> {
       least = std::min(least, chooser.leastBytes(request.getTokens()));
       first = std::max(first, 1 + chooser.mostTokens()); // fewer tokens have a program with coarser splits
     }
-    return complain(program, request, least);
+    return emitRefusal(program, request, least);
   }
 
   LogicalResult emit(const Problem &problem, const Candidate &best) {
@@ -219,7 +219,7 @@ struct ChooseSchedulePass : impl::ChooseSchedulePassBase<ChooseSchedulePass> {
     return builder.emit(best.first, best.end);
   }
 
-  LogicalResult complain(ProgramOp program, RequestAttr request, int64_t least) {
+  LogicalResult emitRefusal(ProgramOp program, RequestAttr request, int64_t least) {
     // For callers that name the minimum in their own words.
     getOperation()->setAttr(kMinimumWorkspaceAttrName, Builder(&getContext()).getI64IntegerAttr(least));
     return program.emitOpError() << "needs a workspace of at least " << sizeText(least) << " for " << request.getTokens()
