@@ -24,7 +24,8 @@ from .errors import (
     TargetError,
 )
 from .frameworks.stand_ins import ShapeDtype
-from .head import Head, jit
+from .head import Head
+from .jit import jit
 from .language.definition import Loss, loss
 from .language.functions import *  # noqa: F403 - the functions of the language
 from .language.functions import __all__ as _functions

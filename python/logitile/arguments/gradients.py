@@ -6,7 +6,7 @@ Gradients have names: `hidden` and `weight` (`student.hidden` ... with several p
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..errors import CallTypeError, CallValueError
 from ..frameworks.choice import is_recording
@@ -16,6 +16,15 @@ from ..spec.gradient_flow import differentiable_outputs, reached_inputs
 from ..spec.loss_spec import LossSpec
 from .call import Call
 from .options import Options
+
+
+class GradientOptions(NamedTuple):
+    """What `Head.value_and_grad` was asked for beside the arguments of the call; see there."""
+
+    wrt: Iterable[str] | None = None
+    grad_output: object = None
+    grad_dtype: object = None
+    grad_out: Mapping[str, object] | None = None
 
 
 def named_gradients(option: str, names: Any) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..head import kept_head as head
+from ..jit import kept_head as head
 
 __all__ = ("given", "head")
 
