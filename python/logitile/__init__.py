@@ -39,8 +39,12 @@ from .slices.sweeps import merge
 from .tuning.autotune import autotune
 
 if TYPE_CHECKING:
-    __version__: str
+    from . import nn as nn
+    from . import parallel as parallel
+    from . import testing as testing
     from .language.typed import Dense, K, Logits, Scalar, Token, Vocab
+
+    __version__: str
 else:
     from .language.annotations import Dense, K, Logits, Scalar, Token, Vocab
 
