@@ -255,7 +255,7 @@ def test_timing_measures_every_kernel():
 @pytest.mark.contract("4 explain")
 def test_the_text_of_an_explanation():
     checks = """
-    CHECK: cross_entropy on cpu:{{.*}} threads, gradients: along with the outputs
+    CHECK: cross_entropy on cpu:{{.*}} {{1 thread|[0-9]+ threads}}, gradients: along with the outputs
     CHECK: tokens 96 in 1 chunk; the same program serves {{13|25|49}} to
     CHECK: schedule all stored: 300 of 300 logits per token stay between sweeps; 1 forward and 0 backward
     CHECK: work 0.0111 Gflop
