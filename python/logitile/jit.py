@@ -46,6 +46,10 @@ def jit(
             (docs/guides/tile-tables.md). Left out: those of tuning, or of the target's table.
         constants: values of the loss's keyword-only constants.
 
+    Returns: the head. A call of it returns what the loss returns: one array for a bare value, and a named
+        tuple for lt.Outputs, even of one output. So `lt.jit(lt.losses.logprob)` gives a tuple with one field,
+        `logprob`.
+
     Raises:
         CallTypeError, CallValueError: an option or a constant is not possible.
         TargetError: `backend` names a target that there is not.
