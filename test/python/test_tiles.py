@@ -86,7 +86,7 @@ def test_tiles_of_one_vocabulary_entry_are_refused():
         ("TX=64", "there is no tile size 'TX'; there are TM, TN, TD, TKproject, TKhidden, TKweight"),
         ("TN=40", "tile size 'TN' is 40; 'cuda:sm_80' takes multiples of 32"),
         ("TN=48,TM=16385", "tile size 'TM' is 16385; 16384 is the most"),
-        ("TKproject=1024", "tiles='TKproject=1024' do not fit the kernels of this call: .* not fit the 166912 b"),
+        ("TKproject=1024", "tiles='TKproject=1024' do not fit the kernels of this call: .* the 166912 bytes"),
     ],
 )
 def test_sizes_that_do_not_fit(tiles, error):
