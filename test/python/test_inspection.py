@@ -1,6 +1,7 @@
 """head.ir, head.explain and head.compile: stages, schedules and plans of calls, with and without data."""
 
 import re
+from dataclasses import replace
 
 import logitile as lt
 import numpy as np
@@ -234,6 +235,12 @@ def test_terms_of_targets_read_one_row_of_the_weight_for_each_token():
 def test_explanation_with_chunks_has_no_budget():
     told = lt.jit(losses.cross_entropy, chunks=3).explain(*shapes(300), target=lt.ShapeDtype((300,), "int64"))
     assert told.budget is None and told.chunks == 3
+
+
+@pytest.mark.parametrize(("threads", "words"), [(1, "1 thread,"), (2, "2 threads,")])
+def test_explanation_counts_threads(threads, words):
+    told = lt.jit(losses.cross_entropy).explain(*shapes(), target=TARGET_SHAPE)
+    assert words in str(replace(told, threads=threads)).splitlines()[0]
 
 
 @pytest.mark.parametrize("chunks", [None, 1, 3])
