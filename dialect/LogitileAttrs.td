@@ -218,14 +218,15 @@ def Logitile_ResultAttr : Logitile_Attr<"Result", "result"> {
 def Logitile_PickAttr : Logitile_Attr<"Pick", "pick"> {
   let summary = "the logits of a projection at the indices of a list";
   let description = [{
-    `index` names a token input with so many `places`, whose entries are indices.
+    `index` is the name of a token input with so many `places`, whose entries are indices, or a result of a finish that gives so many
+    indices for each token.
 
     ```mlir
     #logitile.pick<"z" at "candidates" places 64>
+    #logitile.pick<"z" at #logitile.result<@places0[0]> places 50>
     ```
   }];
-  let parameters = (ins StringRefParameter<"name of the projection">:$logits, StringRefParameter<"name of the indices">:$index,
-                        "int64_t":$places);
+  let parameters = (ins StringRefParameter<"name of the projection">:$logits, "mlir::Attribute":$index, "int64_t":$places);
   let assemblyFormat = "`<` $logits `at` $index `places` $places `>`";
 }
 
