@@ -215,12 +215,12 @@ def test_k_is_an_integer_between_one_and_the_vocabulary():
 SPEC = """\
 logitile.loss @read vocab 10 outputs ["loss", "values"] {
   %0 = logitile.input logits "z" : f32
-  %1 = logitile.reduce top %0 places 2 : f32 -> f32
-  %2 = logitile.reduce argtop %0 places 2 : f32 -> i32
-  %3 = logitile.gather %0[%2] : f32
-  %4 = logitile.input vocab "b" : f32
-  %5 = logitile.gather %4[%2] : f32
-  %6 = arith.mulf %3, %5 : f32
+  %1 = logitile.input vocab "b" : f32
+  %2 = logitile.reduce top %0 places 2 : f32 -> f32
+  %3 = logitile.reduce argtop %0 places 2 : f32 -> i32
+  %4 = logitile.gather %1[%3] : f32
+  %5 = logitile.gather %0[%3] : f32
+  %6 = arith.mulf %5, %4 : f32
   %7 = logitile.sum_list %6 : f32
   logitile.yield %7, %1 : f32, f32
 }
