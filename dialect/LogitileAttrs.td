@@ -91,7 +91,7 @@ def Logitile_BufferRole
                      Logitile_Case<"Cotangent", 18, "cotangent", "the gradient that reaches an output">,
                      Logitile_Case<"RowState", 19, "row_state", "one entry of the row state of a sweep, for each vocabulary split">,
                      Logitile_Case<"Result", 20, "result", "a result of a finish">,
-                     Logitile_Case<"RowList", 21, "row_list", "a list of a sweep, for each token and vocabulary split">,
+                     Logitile_Case<"RowList", 21, "row_list", "a list of a sweep, for each token and group of vocabulary splits">,
                      Logitile_Case<"RowPick", 22, "row_pick", "what a sweep picks at the indices of a list, for each token">,
                      Logitile_Case<"TokenMap", 23, "token_map", "which tokens count">,
                      Logitile_Case<"TokenSlots", 24, "token_slots", "the inverse of the token map, on GPUs">,

@@ -308,7 +308,7 @@ def Logitile_LoopOp : Logitile_Op<"loop", [ParentOneOf<["RunOp", "LoopOp"]>, Sin
 def Logitile_LaunchOp : Logitile_Op<"launch", [DeclareOpInterfaceMethods<SymbolUserOpInterface>, ParentOneOf<["RunOp", "LoopOp"]>]> {
   let summary = "one kernel: a template with everything bound";
   let description = [{
-    `bindings` give the template's parameters a value; `V`, `SPLIT` and `SPLITS` come from the schedule. `using` is the
+    `bindings` give the template's parameters a value; `V`, `SPLIT`, `SPLITS` and `LISTS` come from the schedule. `using` is the
     algorithm of the template's products. `sweep` and `finish` name the parts whose regions fill the holes; `input` is the one
     whose gradient a contraction makes; `store` stores the logits that the kernel makes; a `part` of a gradient is ended by a
     later launch; `views` gives the template's plain view arguments a buffer; `vocab_splits` limits the kernel to a range of

@@ -222,7 +222,7 @@ logitile.loss @read vocab 10 outputs ["loss", "values"] {
   %5 = logitile.gather %0[%3] : f32
   %6 = arith.mulf %5, %4 : f32
   %7 = logitile.sum_list %6 : f32
-  logitile.yield %7, %1 : f32, f32
+  logitile.yield %7, %2 : f32, f32
 }
 """
 

@@ -92,7 +92,7 @@ void ScheduleBuilder::declareRows(SweepOp sweep, Use use) {
   Type word = IntegerType::get(sweep.getContext(), 64);
   for (auto [list, places] : llvm::enumerate(sweep.getPlaces()))
     declare({BufferRole::RowList, sweep.getSymName(), list}, Scope::Chunk, use,
-            view({ShapedType::kDynamic, problem.vocabSplits * places}, word));
+            view({ShapedType::kDynamic, int64_t(llvm::divideCeil(problem.vocabSplits, listGroup())) * places}, word));
   for (auto [number, pick] : llvm::enumerate(sweep.listPicks())) {
     BufferKey key{BufferRole::RowPick, sweep.getSymName(), static_cast<int64_t>(number)};
     bool isSaved = problem.isSplit() && use == Forward && problem.picksInBackward.contains({sweep.getSymName(), key.entry.value()});
