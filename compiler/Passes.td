@@ -28,9 +28,9 @@ def UnrollListsPass : Pass<"logitile-unroll-lists", "mlir::ModuleOp"> {
   let summary = "writes what a loss does with lists that it reads once for each place";
   let description = [{
     Before: a loss of a slice of the vocabulary that reads lists, or one that wants the gradient of a Dense input of which it picks
-    entries at a list. After: the same with an input for each entry, and a copy of each operation on a list for each place. What a
-    slice picks is then row state, which is merged like all other row state. Other losses stay as they are: their code does not grow
-    with the number of places.
+    entries at a list. After: the same with an input for each entry, or with the places of a list of largest entries one by one, and a copy
+    of each operation on a list for each place. What a slice picks is then row state, which is merged like all other row state. Other
+    losses stay as they are: their code does not grow with the number of places.
     Refuses: a list that is an output, a list of more than 128 places, and a loss that has a gradient.
   }];
   let dependentDialects = ["mlir::arith::ArithDialect"];

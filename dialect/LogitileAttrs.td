@@ -91,7 +91,7 @@ def Logitile_BufferRole
                      Logitile_Case<"Cotangent", 18, "cotangent", "the gradient that reaches an output">,
                      Logitile_Case<"RowState", 19, "row_state", "one entry of the row state of a sweep, for each vocabulary split">,
                      Logitile_Case<"Result", 20, "result", "a result of a finish">,
-                     Logitile_Case<"RowList", 21, "row_list", "a list of a sweep, for each token and vocabulary split">,
+                     Logitile_Case<"RowList", 21, "row_list", "a list of a sweep, for each token and group of vocabulary splits">,
                      Logitile_Case<"RowPick", 22, "row_pick", "what a sweep picks at the indices of a list, for each token">,
                      Logitile_Case<"TokenMap", 23, "token_map", "which tokens count">,
                      Logitile_Case<"TokenSlots", 24, "token_slots", "the inverse of the token map, on GPUs">,
@@ -218,14 +218,15 @@ def Logitile_ResultAttr : Logitile_Attr<"Result", "result"> {
 def Logitile_PickAttr : Logitile_Attr<"Pick", "pick"> {
   let summary = "the logits of a projection at the indices of a list";
   let description = [{
-    `index` names a token input with so many `places`, whose entries are indices.
+    `index` is the name of a token input with so many `places`, whose entries are indices, or a result of a finish that gives so many
+    indices for each token.
 
     ```mlir
     #logitile.pick<"z" at "candidates" places 64>
+    #logitile.pick<"z" at #logitile.result<@places0[0]> places 50>
     ```
   }];
-  let parameters = (ins StringRefParameter<"name of the projection">:$logits, StringRefParameter<"name of the indices">:$index,
-                        "int64_t":$places);
+  let parameters = (ins StringRefParameter<"name of the projection">:$logits, "mlir::Attribute":$index, "int64_t":$places);
   let assemblyFormat = "`<` $logits `at` $index `places` $places `>`";
 }
 

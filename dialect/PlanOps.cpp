@@ -148,16 +148,23 @@ SmallVector<PickAttr> SweepOp::listPicks() {
   return getPicks() ? llvm::to_vector(getPicks()->getAsRange<PickAttr>()) : SmallVector<PickAttr>();
 }
 
+static std::string spell(ResultAttr result) { return ("@" + result.getFinish().getValue() + "[" + Twine(result.getNumber()) + "]").str(); }
+
 static LogicalResult verifyPicks(SweepOp sweep) {
   for (PickAttr pick : sweep.listPicks()) {
+    auto result = dyn_cast<ResultAttr>(pick.getIndex());
+    auto input = dyn_cast<StringAttr>(pick.getIndex());
+    if (!result && !input)
+      return sweep.emitOpError() << "picks at " << pick.getIndex() << "; expected the name of an input or a result of a finish";
+    std::string index = result ? spell(result) : "'" + input.str() + "'";
     if (pick.getPlaces() < 1 || pick.getPlaces() > kMostReadPlaces)
-      return sweep.emitOpError() << "picks at " << pick.getPlaces() << " places of '" << pick.getIndex() << "'; a list that is read has 1 to "
+      return sweep.emitOpError() << "picks at " << pick.getPlaces() << " places of " << index << "; a list that is read has 1 to "
                                  << kMostReadPlaces;
-    if (pick.getLogits().empty() || pick.getIndex().empty())
+    if (pick.getLogits().empty() || (input && input.empty()))
       return sweep.emitOpError() << "has a pick without a name of " << (pick.getLogits().empty() ? "logits" : "indices");
   }
-  if (!sweep.listPicks().empty() && sweep.getPhase() != Phase::Forward)
-    return sweep.emitOpError() << "has picks in phase " << stringifyPhase(sweep.getPhase()) << "; only forward sweeps have some";
+  if (!sweep.listPicks().empty() && sweep.getPhase() != Phase::Forward && sweep.getPhase() != Phase::Backward)
+    return sweep.emitOpError() << "has picks in phase " << stringifyPhase(sweep.getPhase()) << "; only forward and backward sweeps have some";
   return success();
 }
 
@@ -281,6 +288,19 @@ static LogicalResult verifyPhase(Operation &part) {
   return failure(walk.wasInterrupted());
 }
 
+/// Computed indices of picks are lists that an earlier finish gives.
+static LogicalResult verifyPickedLists(ProgramOp program, SweepOp sweep) {
+  for (PickAttr pick : sweep.listPicks()) {
+    auto index = dyn_cast<ResultAttr>(pick.getIndex());
+    FinishOp finish = index ? findFinish(program, index) : FinishOp();
+    bool isList = finish && finish->isBeforeInBlock(sweep) && finish.givesLists() && typeOf(finish, index).isInteger(32);
+    if (index && (!isList || finish.countPlaces() != pick.getPlaces()))
+      return sweep.emitOpError() << "picks at " << spell(index) << ", which is no list of " << pick.getPlaces()
+                                 << " indices of an earlier finish";
+  }
+  return success();
+}
+
 static LogicalResult verifyParts(ProgramOp program) {
   llvm::StringSet<> differentiated;
   bool hasSchedule = false;
@@ -289,7 +309,8 @@ static LogicalResult verifyParts(ProgramOp program) {
       return part.emitOpError() << "has no place in a program: expected sweep, finish, gradient or schedule";
     if (isa<ScheduleOp>(part) && std::exchange(hasSchedule, true))
       return part.emitOpError() << "is the second one of program @" << program.getSymName();
-    if (failed(verifyPhase(part)))
+    auto sweep = dyn_cast<SweepOp>(part);
+    if (failed(verifyPhase(part)) || (sweep && failed(verifyPickedLists(program, sweep))))
       return failure();
     auto gradient = dyn_cast<GradientOp>(part);
     if (gradient && (failed(verifyReads("gradient", gradient.getBody(), true)) || failed(verifyAdjoints(gradient, differentiated))))
@@ -331,8 +352,6 @@ PickAttr logitile::findPick(ProgramOp program, ResultAttr source) {
 
 Type logitile::typeOf(FinishOp finish, ResultAttr result) { return cast<TypeAttr>(finish.getResultTypes()[result.getNumber()]).getValue(); }
 
-static std::string spell(ResultAttr result) { return ("@" + result.getFinish().getValue() + "[" + Twine(result.getNumber()) + "]").str(); }
-
 /// Outputs and checked indices are results of the program.
 LogicalResult ProgramOp::verifySymbolUses(SymbolTableCollection &) {
   for (OutputAttr output : getOutputs().getAsRange<OutputAttr>()) {
@@ -364,9 +383,9 @@ LogicalResult KnownOp::verifySymbolUses(SymbolTableCollection &) {
     return emitRefusal() << ", which no earlier finish gives";
   if (finish.givesLists()) {
     auto reader = (*this)->getParentOfType<FinishOp>();
-    bool isAtPlaces = finish.isOfPlaces() && reader && reader.isOfPlaces() && reader.getPlaces() == finish.getPlaces();
-    bool isOfAdjoint = finish.isOfPlaces() && !(*this)->use_empty() &&
-                       llvm::all_of((*this)->getUsers(), [](Operation *user) { return isa<AdjointOp>(user); });
+    bool isAtPlaces = reader && reader.isOfPlaces() && *reader.getPlaces() == finish.countPlaces();
+    bool isOfAdjoint =
+        !(*this)->use_empty() && llvm::all_of((*this)->getUsers(), [](Operation *user) { return isa<AdjointOp>(user); });
     if (!isAtPlaces && !isOfAdjoint)
       return emitRefusal() << ", which has one value for each place of a list";
   }

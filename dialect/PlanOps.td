@@ -71,8 +71,8 @@ def Logitile_SweepOp : Logitile_Op<"sweep", [Symbol, HasParent<"ProgramOp">]> {
     Beside its state a sweep may have `lists`: the largest values of an entry and their indices, as many as a list has places. `rank` gives
     one value for each list. Lists lie in memory; a finish of the list puts them in order.
 
-    It may also have `picks`: the logits of a projection at each index of a list that is a token input. They lie in memory, and finishes
-    read them with `logitile.picked`. What is picked at an index outside the vocabulary is NaN.
+    It may also have `picks`: the logits of a projection at each index of a list, which is a token input or a result of a finish. They
+    lie in memory, and finishes read them with `logitile.picked`. What is picked at an index outside the vocabulary is NaN.
 
     ```mlir
     logitile.sweep @statistics forward state ["max" : f32, "sum" : f32] init {
@@ -129,7 +129,7 @@ def Logitile_FinishOp : Logitile_Op<"finish", [Symbol, HasParent<"ProgramOp">]> 
     of per-token values carry their rounding error along, which is why results often come as a large and a small part.
 
     A finish of a `list` of the sweep runs once for each place. Its region takes value and index there instead of the state.
-    Its results have one value for each token and place, and only outputs read them. With a `place`, counted from 0, it runs for
+    Its results have one value for each token and place: they are lists. With a `place`, counted from 0, it runs for
     that place alone: its results are then per-token values like those of any other finish.
 
     A slice of the vocabulary reads lists that other programs left. A finish of the given `lists`, one or two of them, is of their largest
@@ -308,7 +308,7 @@ def Logitile_LoopOp : Logitile_Op<"loop", [ParentOneOf<["RunOp", "LoopOp"]>, Sin
 def Logitile_LaunchOp : Logitile_Op<"launch", [DeclareOpInterfaceMethods<SymbolUserOpInterface>, ParentOneOf<["RunOp", "LoopOp"]>]> {
   let summary = "one kernel: a template with everything bound";
   let description = [{
-    `bindings` give the template's parameters a value; `V`, `SPLIT` and `SPLITS` come from the schedule. `using` is the
+    `bindings` give the template's parameters a value; `V`, `SPLIT`, `SPLITS` and `LISTS` come from the schedule. `using` is the
     algorithm of the template's products. `sweep` and `finish` name the parts whose regions fill the holes; `input` is the one
     whose gradient a contraction makes; `store` stores the logits that the kernel makes; a `part` of a gradient is ended by a
     later launch; `views` gives the template's plain view arguments a buffer; `vocab_splits` limits the kernel to a range of

@@ -118,9 +118,9 @@ static LogicalResult verifyLists(Operation *op, const Varying &varying) {
   auto pick = dyn_cast<GatherOp>(op);
   if (pick && varying.placesOf(pick.getValue()) > 0)
     return pick.emitOpError() << "picks from a list that is read; only entries of the vocabulary are picked at a list of indices";
-  auto index = pick ? pick.getIndex().getDefiningOp<InputOp>() : InputOp();
-  if (pick && varying.placesOf(pick.getIndex()) > 0 && !index)
-    return pick.emitOpError() << "has a list of indices that is computed; expected a token input with 'places'";
+  bool isIndex = pick && (pick.getIndex().getDefiningOp<InputOp>() || varying.isTopList(pick.getIndex()));
+  if (pick && varying.placesOf(pick.getIndex()) > 0 && !isIndex)
+    return pick.emitOpError() << "has a list of indices that is computed; expected a token input with 'places', or an 'argtop'";
   if (isa<YieldOp, AdjointOp>(op) || pick)
     return success();
   int64_t places = 0;
@@ -140,8 +140,10 @@ static LogicalResult verifyAxis(Operation *op, const Varying &varying) {
   auto pick = dyn_cast<GatherOp>(op);
   if (pick && varying.isTopList(pick.getValue()))
     return verifyPlaceOf(pick);
-  if (!isa<YieldOp>(op) && llvm::any_of(op->getOperands(), [&](Value operand) { return varying.isTopList(operand); }))
-    return op->emitOpError() << "reads a list of largest entries; a loss can only yield it, or pick from it";
+  auto isTop = [&](Value operand) { return varying.isTopList(operand) && operand.getType().isF32(); };
+  if (!isa<YieldOp>(op) && llvm::any_of(op->getOperands(), isTop))
+    return op->emitOpError() << "reads the values of a list of largest entries, which a loss can only yield; to compute with them, gather "
+                                "the entries at the indices of 'argtop'";
   if (failed(verifyLists(op, varying)))
     return failure();
   if (auto reduce = dyn_cast<ReduceOp>(op); reduce && varying.isUniform(reduce.getValue()))

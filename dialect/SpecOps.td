@@ -92,7 +92,8 @@ def Logitile_ReduceOp : Logitile_Op<"reduce", [Pure]> {
     necessary in a sweep of its own. Such a sum is later subtracted from the same values, so both must be rounded alike.
 
     `top` and `argtop` give the largest entries in order: every NaN, then the largest values, the lowest index first among equals. `places`
-    says how many. The result is a **list**: one value for each place, as a varying value has one for each entry.
+    says how many. The result is a **list**: one value for each place, as a varying value has one for each entry. A list of `top` can only be
+    yielded. What computes with the largest entries gathers them at the indices of `argtop`: so their gradients are those of a gather.
 
     ```mlir
     %lse = logitile.reduce logsumexp %z : f32 -> f32
@@ -112,8 +113,8 @@ def Logitile_ReduceOp : Logitile_Op<"reduce", [Pure]> {
 def Logitile_GatherOp : Logitile_Op<"gather", [Pure, AllTypesMatch<["value", "result"]>]> {
   let summary = "the entry of a varying value at a uniform index";
   let description = [{
-    Of a list of largest entries, the index is a constant: a place, counted from 0. The entry is uniform too. Where the index is a list
-    that is read, the result is a list: the entry at each of the indices.
+    Of a list of largest entries, the index is a constant: a place, counted from 0. The entry is uniform too. Where the index is a list,
+    an input or an `argtop`, the result is a list: the entry at each of the indices.
 
     ```mlir
     %picked = logitile.gather %z[%target] : f32
@@ -129,7 +130,8 @@ def Logitile_GatherOp : Logitile_Op<"gather", [Pure, AllTypesMatch<["value", "re
 def Logitile_SumListOp : Logitile_Op<"sum_list", [Pure, SameOperandsAndResultType]> {
   let summary = "the sum of a list over its places";
   let description = [{
-    The list is read as a token input, or computed elementwise from such lists and from what is one per token. The sum is uniform.
+    The list is read as a token input, an `argtop`, or computed elementwise from such lists and from what is one per token. The sum is
+    uniform.
 
     ```mlir
     %candidates = logitile.input token "candidates" places 64 : i32

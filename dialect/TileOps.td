@@ -323,8 +323,8 @@ def Logitile_UpdateStateOp : Logitile_Op<"update_state", [Pure, AttrSizedOperand
 def Logitile_UpdateListsOp : Logitile_Op<"update_lists", [AttrSizedOperandSegments]> {
   let summary = "takes the entries of one tile into the lists of a sweep";
   let description = [{
-    Each list lies in memory: of every token and vocabulary split as many 64-bit words as it has `places`. A word orders entries: its upper half
-    is the value as an integer, NaN above all, its lower half is the largest for the lowest index. Where `at` is the column
+    Each list lies in memory: of every token and group of vocabulary splits as many 64-bit words as it has `places`. A word orders
+    entries: its upper half is the value as an integer, NaN above all, its lower half is the largest for the lowest index. Where `at` is the column
     `first`, all lists of the tile are empty before. `rank` takes the inputs and gives one value for each list. Words are in no order.
 
     In a template it stands for the lists of the launch's sweep; in a kernel it holds the sweep's rank region.
@@ -350,9 +350,9 @@ def Logitile_UpdateListsOp : Logitile_Op<"update_lists", [AttrSizedOperandSegmen
 def Logitile_FinishListOp : Logitile_Op<"finish_list", [AttrSizedOperandSegments]> {
   let summary = "puts a list in order and makes the results of its finish";
   let description = [{
-    Joins the lists of all vocabulary splits, which are `splits`, and sorts them, the best first. The region takes value and index of one place
-    and the inputs, and gives the results there. With a `place`, counted from 0, it gives those of that place only, one per token. A list that
-    is in order already stays as it is, so several finishes may read one list.
+    Joins the `splits` lists of each token, one of every group of vocabulary splits, and sorts them, the best first. The region takes value
+    and index of one place and the inputs, and gives the results there. With a `place`, counted from 0, it gives those of that place only,
+    one per token. A list that is in order already stays as it is, so several finishes may read one list.
 
     Lists of slices are given in order, as values and indices: `splits` of them, one or two. They are read as they are, and nothing is sorted.
 

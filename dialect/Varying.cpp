@@ -9,9 +9,11 @@ Varying::Varying(Region &region) {
 
 void Varying::visit(Operation &op) {
   auto input = dyn_cast<InputOp>(op);
-  if (op.getNumResults() == 1 && !isa<ReduceOp, SumListOp>(op)) {
-    int64_t most = input ? input.getPlaces().value_or(0) : 0;
-    for (Value operand : op.getOperands())
+  if (op.getNumResults() == 1 && !isa<SumListOp>(op)) {
+    auto reduce = dyn_cast<ReduceOp>(op);
+    int64_t most = input ? input.getPlaces().value_or(0) : reduce ? reduce.getPlaces().value_or(0) : 0;
+    auto pick = dyn_cast<GatherOp>(op); // it has the places of its index
+    for (Value operand : pick ? op.getOperands().drop_front() : op.getOperands())
       most = std::max(most, placesOf(operand));
     if (most > 0)
       places[op.getResult(0)] = most;

@@ -13,12 +13,12 @@ public:
   explicit Varying(mlir::Region &region);
   bool isVarying(mlir::Value value) const { return varying.contains(value); }
   bool isUniform(mlir::Value value) const { return !isVarying(value); }
-  /// Whether it is a list of largest entries.
+  /// Whether it is a list of largest entries, or of their indices.
   static bool isTopList(mlir::Value value) {
     auto reduce = value.getDefiningOp<ReduceOp>();
     return reduce && reduce.getPlaces();
   }
-  /// How many places a value has that is a list which is read, or computed of such lists; 0 for all else.
+  /// How many places a value has that is a list, or computed of lists; 0 for all else.
   int64_t placesOf(mlir::Value value) const { return places.lookup(value); }
 
 private:

@@ -50,8 +50,8 @@ enum class NodeOp : uint8_t {
   ArgMax,
   ArgMin,
   Count,
-  Top, // a list: it differs along its places, as varying values do along the vocabulary
-  ArgTop,
+  Top, // a list that is an output: it differs along its places, as varying values do along the vocabulary
+  ArgTop, // a list that is read, too
   Gather,
   // made by form-sweeps: a slot of row state, and a value in two parts
   Accumulator,
@@ -66,13 +66,13 @@ struct Node : llvm::FoldingSetNode {
   NodeOp op;
   NodeType type;
   bool varying;
-  int64_t places = 0; // of a list that is read, or of what is computed of such lists: it has a value for each; else 0
+  int64_t places = 0; // of a list that is read, of indices of largest entries, or of what is computed of such lists; else 0
   unsigned id;
   llvm::SmallVector<const Node *, 2> operands;
   double number = 0;                    // Constant
   InputKind kind = InputKind::Logits;   // Input
   llvm::StringRef name;                 // Input, interned in the context
-  int64_t index = -1;                   // Input: entry of a token; Entry: its number; Sum: 1 if verbatim; Top: places
+  int64_t index = -1;                   // Input: entry of a token; Entry: its number; Sum: 1 if verbatim; Top, ArgTop: places
   Predicate predicate = Predicate::Lt;  // Compare
   mlir::Location loc;
 

@@ -233,7 +233,8 @@ NodeRef Graph::top(NodeOp op, NodeRef x, int64_t places) {
   underLists.insert(rest);
   NodeRef list = make(op, {rest}, op == NodeOp::Top ? NodeType::Float : NodeType::Int, [&](Node &node) {
     node.index = places;
-    node.varying = true;
+    node.varying = op == NodeOp::Top;
+    node.places = op == NodeOp::Top ? 0 : places;
   });
   return op == NodeOp::Top ? add(list, u) : list;
 }
@@ -243,6 +244,8 @@ NodeRef Graph::gather(NodeRef x, NodeRef index) {
   return gatherOnce(x, index, done);
 }
 NodeRef Graph::gatherOnce(NodeRef x, NodeRef index, llvm::DenseMap<NodeRef, NodeRef> &done) {
+  if (x->isListed())
+    return make(NodeOp::Gather, {x, index}, x->type, [](Node &node) { node.places = 0; });
   if (!x->varying)
     return x;
   if (x->is(NodeOp::Column))
@@ -255,7 +258,7 @@ NodeRef Graph::gatherOnce(NodeRef x, NodeRef index, llvm::DenseMap<NodeRef, Node
     if (isArg(taken) || isArg(other))
       return select(condition, gather(x, taken), gather(x, other));
   }
-  if (x->isVaryingInput() || x->isListed())
+  if (x->isVaryingInput())
     return make(NodeOp::Gather, {x, index}, x->type);
   if (NodeRef known = done.lookup(x))
     return known;

@@ -288,7 +288,8 @@ int64_t LaunchShape::viewsOf(const InputRef &listInput) {
 LaunchShape::Keys LaunchShape::pickKeys() const {
   Keys keys;
   for (auto [number, pick] : llvm::enumerate(sweep ? SweepOp(sweep).listPicks() : SmallVector<PickAttr>())) {
-    keys.push_back({BufferRole::Input, pick.getIndex()});
+    auto result = dyn_cast<ResultAttr>(pick.getIndex());
+    keys.push_back(result ? bufferOf(result) : BufferKey{BufferRole::Input, cast<StringAttr>(pick.getIndex()).getValue()});
     keys.push_back({BufferRole::RowPick, SweepOp(sweep).getSymName(), static_cast<int64_t>(number)});
   }
   return keys;

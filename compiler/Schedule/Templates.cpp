@@ -44,13 +44,14 @@ TemplateOp TemplateLibrary::find(StringRef name) {
   return module->lookupSymbol<TemplateOp>(name);
 }
 
-TemplateOp TemplateLibrary::choose(Purpose purpose, StringRef backend, bool hasParts) {
+TemplateOp TemplateLibrary::choose(Purpose purpose, StringRef backend, StringRef variant) {
   TemplateOp general;
   for (StringRef name : names()) {
     TemplateOp source = find(name);
     if (!source || source.getPurpose() != purpose)
       continue;
-    if (llvm::is_contained(source.getParams().getAsValueRange<StringAttr>(), "PARTS") != hasParts)
+    auto params = source.getParams().getAsValueRange<StringAttr>();
+    if (llvm::any_of(kVariants, [&](StringRef param) { return llvm::is_contained(params, param) != (param == variant); }))
       continue;
     if (!source.getTargets())
       general = general ? general : source;

@@ -8,6 +8,13 @@ namespace logitile {
 #define GEN_PASS_DEF_SPECIALISEPASS
 #include "compiler/Passes.h.inc"
 
+/// How many lists each token has beside each other, for the finish that joins them: one for each group of vocabulary splits.
+static int64_t listsOf(const LaunchShape &shape, int64_t splits) {
+  FinishOp finish = shape.finish;
+  BufferOp list = finish && finish.getList() ? shape.find({BufferRole::RowList, SweepOp(shape.sweep).getSymName(), *finish.getList()}) : BufferOp();
+  return list ? cast<IntegerAttr>(cast<ViewType>(list.getType()).getDims()[1]).getInt() / finish.countPlaces() : splits;
+}
+
 FailureOr<Bindings> Bindings::get(TemplateOp source, const LaunchShape &shape) {
   Bindings result;
   llvm::StringMap<Attribute> &values = result.values;
@@ -20,7 +27,9 @@ FailureOr<Bindings> Bindings::get(TemplateOp source, const LaunchShape &shape) {
   };
   values["V"] = dimension(context, shape.programColumns());
   values["SPLIT"] = dimension(context, shape.vocabSplit());
-  values["SPLITS"] = dimension(context, llvm::divideCeil(shape.programColumns(), shape.vocabSplit()));
+  int64_t splits = llvm::divideCeil(shape.programColumns(), shape.vocabSplit());
+  values["SPLITS"] = dimension(context, splits);
+  values["LISTS"] = dimension(context, listsOf(shape, splits));
   auto params = source.getParams().getAsValueRange<StringAttr>();
   for (NamedAttribute binding : launch.getBindings()) {
     if (!llvm::is_contained(params, binding.getName().getValue()))

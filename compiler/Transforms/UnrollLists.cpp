@@ -19,7 +19,7 @@ public:
     if (!body.getOps<GradientOp>().empty())
       return loss.emitOpError() << "has a gradient already; lists are written out before";
     for (Value value : body.getTerminator()->getOperands())
-      if (int64_t places = varying.placesOf(value))
+      if (int64_t places = varying.isTopList(value) ? 0 : varying.placesOf(value))
         return loss.emitOpError() << "gives a list of " << places << " places that it reads, which has to be written out for each place";
     for (Operation &op : llvm::make_early_inc_range(body))
       if (failed(unroll(op)))
@@ -34,8 +34,12 @@ private:
     builder.setInsertionPoint(&op);
     auto sum = dyn_cast<SumListOp>(op);
     int64_t places = op.getNumResults() == 1 ? varying.placesOf(op.getResult(0)) : 0;
-    if (!sum && places == 0)
+    if (sum)
+      places = varying.placesOf(sum.getList());
+    if (places == 0 || (isa<ReduceOp>(op) && !isRead(op)))
       return success();
+    if (isa<ReduceOp>(op))
+      builder.setInsertionPointAfter(&op);
     if (places > kMostUnrolled)
       return op.emitOpError() << "is a list of " << places << " places, which has to be written out for each of them; " << kMostUnrolled
                               << " are the most";
@@ -44,11 +48,24 @@ private:
     else
       for (int64_t place : llvm::seq(places))
         entries[op.getResult(0)].push_back(copyAt(op, place));
-    replaced.push_back(&op);
+    if (!isa<ReduceOp>(op)) // single places are picked from it
+      replaced.push_back(&op);
     return success();
   }
 
+  /// Whether a list of largest entries is read as a whole: beside an output, and beside single places of it.
+  static bool isRead(Operation &reduce) {
+    return llvm::any_of(reduce.getUses(), [](OpOperand &use) {
+      bool isPlace = isa<GatherOp>(use.getOwner()) && use.getOperandNumber() == 0;
+      return !isPlace && !isa<YieldOp>(use.getOwner());
+    });
+  }
+
   Value copyAt(Operation &op, int64_t place) {
+    if (isa<ReduceOp>(op)) {
+      Value number = arith::ConstantOp::create(builder, op.getLoc(), builder.getI32IntegerAttr(place));
+      return GatherOp::create(builder, op.getLoc(), op.getResult(0), number);
+    }
     if (auto input = dyn_cast<InputOp>(op))
       return InputOp::create(builder, op.getLoc(), input.getType(), input.getKind(), input.getNameAttr(), builder.getI64IntegerAttr(place),
                              /*places=*/IntegerAttr());

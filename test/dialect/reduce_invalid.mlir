@@ -125,7 +125,7 @@ logitile.loss @a vocab 5 outputs ["l"] {
 logitile.loss @a vocab 5 outputs ["l"] {
   %z = logitile.input logits "z" : f32
   %top = logitile.reduce top %z places 2 : f32 -> f32
-  // expected-error @+1 {{'math.exp' op reads a list of largest entries; a loss can only yield it, or pick from it}}
+  // expected-error @+1 {{'math.exp' op reads the values of a list of largest entries, which a loss can only yield; to compute with them, gather the entries at the indices of 'argtop'}}
   %l = math.exp %top : f32
   logitile.yield %l : f32
 }

@@ -12,7 +12,7 @@ logitile.loss @a vocab 5 outputs ["l"] {
 logitile.loss @a vocab 5 outputs ["l"] {
   %z = logitile.input logits "z" : f32
   %top = logitile.reduce top %z places 2 : f32 -> f32
-  // expected-error @+1 {{'logitile.sum_list' op reads a list of largest entries; a loss can only yield it, or pick from it}}
+  // expected-error @+1 {{'logitile.sum_list' op reads the values of a list of largest entries, which a loss can only yield; to compute with them, gather the entries at the indices of 'argtop'}}
   %l = logitile.sum_list %top : f32
   logitile.yield %l : f32
 }
@@ -46,7 +46,7 @@ logitile.loss @a vocab 5 outputs ["l"] {
   %a = logitile.input token "a" places 3 : i32
   %one = arith.constant 1 : i32
   %next = arith.addi %a, %one : i32
-  // expected-error @+1 {{'logitile.gather' op has a list of indices that is computed; expected a token input with 'places'}}
+  // expected-error @+1 {{'logitile.gather' op has a list of indices that is computed; expected a token input with 'places', or an 'argtop'}}
   %p = logitile.gather %z[%next] : f32
   %l = logitile.sum_list %p : f32
   logitile.yield %l : f32

@@ -92,10 +92,10 @@ void ScheduleBuilder::declareRows(SweepOp sweep, Use use) {
   Type word = IntegerType::get(sweep.getContext(), 64);
   for (auto [list, places] : llvm::enumerate(sweep.getPlaces()))
     declare({BufferRole::RowList, sweep.getSymName(), list}, Scope::Chunk, use,
-            view({ShapedType::kDynamic, problem.vocabSplits * places}, word));
+            view({ShapedType::kDynamic, int64_t(llvm::divideCeil(problem.vocabSplits, listGroup())) * places}, word));
   for (auto [number, pick] : llvm::enumerate(sweep.listPicks())) {
     BufferKey key{BufferRole::RowPick, sweep.getSymName(), static_cast<int64_t>(number)};
-    bool isSaved = problem.isSplit() && problem.picksInBackward.contains({sweep.getSymName(), key.entry.value()});
+    bool isSaved = problem.isSplit() && use == Forward && problem.picksInBackward.contains({sweep.getSymName(), key.entry.value()});
     declare(key, isSaved ? Scope::Saved : Scope::Chunk, isSaved ? Both : use,
             view({ShapedType::kDynamic, pick.getPlaces()}, Float32Type::get(sweep.getContext()), Layout::ColumnMajor));
   }
@@ -177,7 +177,7 @@ void ScheduleBuilder::declareKnown() {
       if (std::optional<int64_t> places = problem.placesOf(finish))
         extents.push_back(*places);
       // Tokens are neighbours in lists that only kernels read, as they are in lists that are inputs.
-      bool isInternal = finish.isOfPlaces() && extents.size() == 2 && !problem.knownOfCall.contains(result);
+      bool isInternal = extents.size() == 2 && !problem.knownOfCall.contains(result);
       declare(bufferOf(result), scope, use, view(extents, type, isInternal ? Layout::ColumnMajor : Layout::Strided));
     }
   }

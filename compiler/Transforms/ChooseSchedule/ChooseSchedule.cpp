@@ -61,6 +61,7 @@ private:
       candidate.end = std::min(candidate.end, more);
     else
       candidate.first = std::max<int64_t>(candidate.first, more);
+    candidate.first = std::max(candidate.first, ScheduleBuilder(problem, candidate.choice).leastTokensOfLists());
     if (problem.makesGradients() && candidate.choice.inPlace()) {
       auto [first, end] = problem.tokensAlike();
       candidate.first = std::max(candidate.first, first);

@@ -9,11 +9,13 @@ Attribute ScheduleBuilder::number(int64_t value) const { return dimension(Progra
 
 LaunchOp ScheduleBuilder::launch(OpBuilder &b, const Twine &kernel, Purpose purpose, Values values, Views views) {
   ProgramOp program = problem.program;
-  bool hasParts = llvm::any_of(values, [](const auto &value) { return value.first == "PARTS"; });
-  TemplateOp source = templates->choose(purpose, problem.target->backend.prefix(), hasParts);
+  StringRef variant;
+  for (const auto &[name, unused] : values)
+    variant = llvm::is_contained(kVariants, name) ? name : variant;
+  TemplateOp source = templates->choose(purpose, problem.target->backend.prefix(), variant);
   if (!source) {
-    program.emitOpError() << "needs a template for " << stringifyPurpose(purpose) << (hasParts ? " in parts" : "") << ", and none serves "
-                          << problem.target->name();
+    program.emitOpError() << "needs a template for " << stringifyPurpose(purpose) << (variant == "PARTS" ? " in parts" : "")
+                          << ", and none serves " << problem.target->name();
     lacksTemplate = true;
   }
   SmallVector<NamedAttribute> bindings;
@@ -188,8 +190,11 @@ void ScheduleBuilder::emitSweep(OpBuilder &b, SweepOp sweep, bool makesStored) {
       continue;
     bool projects = !stored || makesStored;
     int64_t rows = projects ? problem.tiles.TM : rowsOfStored(), columns = projects ? problem.tiles.TN : columnsOfStored();
-    LaunchOp op = launch(b, sweep.getSymName() + (stored && hasRest ? "_stored" : ""), Purpose::Sweep,
-                         {{"TM", number(rows)}, {"TN", number(columns)}, {"TK", number(projectDepth())}, {"acc", f32}});
+    SmallVector<std::pair<StringRef, Attribute>> values{
+        {"TM", number(rows)}, {"TN", number(columns)}, {"TK", number(projectDepth())}, {"acc", f32}};
+    if (!sweep.getPlaces().empty() && listGroup() > 1)
+      values.push_back({"GROUP", number(listGroup())});
+    LaunchOp op = launch(b, sweep.getSymName() + (stored && hasRest ? "_stored" : ""), Purpose::Sweep, values);
     if (projects)
       op.setAlgorithm(projectAlgorithm());
     op.setSweepAttr(symbolOf(sweep));

@@ -48,6 +48,11 @@ void Problem::collectReads() {
     if (auto finish = picked->getParentOfType<FinishOp>(); !finish || finish.getPhase() > Phase::Forward)
       picksInBackward.insert({picked.getSource().getFinish().getValue(), picked.getSource().getNumber()});
   });
+  program.walk([&](SweepOp sweep) {
+    for (PickAttr pick : sweep.listPicks())
+      if (auto index = dyn_cast<ResultAttr>(pick.getIndex()); index && sweep.getPhase() > Phase::Forward)
+        knownInBackward.insert(index);
+  });
   program.walk([&](KnownOp known) {
     auto finish = known->getParentOfType<FinishOp>();
     auto sweep = known->getParentOfType<SweepOp>();

@@ -112,6 +112,10 @@ public:
   double predictedSeconds(int64_t tokens, const Machine &machine) const;
   /// Appends the schedule to the program. Fails with a diagnostic where no template serves the target.
   mlir::LogicalResult emit(int64_t first, int64_t end);
+  /// How many vocabulary splits share the lists of a sweep: one task goes through all of them.
+  int64_t listGroup() const;
+  /// The fewest tokens for which such tasks are enough for the units.
+  int64_t leastTokensOfLists() const;
 
 private:
   enum Use { Forward = 1, Backward = 2, Both = 3 };

@@ -46,6 +46,33 @@ ScheduleBuilder::HiddenTile ScheduleBuilder::hiddenTile(const ProjectionProblem 
   return tile();
 }
 
+/// A list takes fewer entries the more columns it has seen, so few long lists are cheaper than many. But there are tasks enough for the
+/// units, and vocabulary splits that are stored share none with those that are not.
+int64_t ScheduleBuilder::listGroup() const {
+  constexpr int64_t kLong = 256, kTasks = 2; // for each unit; long lists take more time than units that wait
+  int64_t longest = 0;
+  for (SweepOp sweep : problem.forwardSweeps)
+    for (int64_t places : sweep.getPlaces())
+      longest = std::max(longest, places);
+  if (!problem.facts.isFilledByOneVocabSplit || longest == 0)
+    return 1;
+  int64_t tokens = std::max<int64_t>(problem.request.getTokens(), 1);
+  if (choice.chunk != 0)
+    tokens = std::min(tokens, chunkTokens(tokens, choice.chunk, problem.panelWidth));
+  int64_t tasks = problem.vocabSplits * llvm::divideCeil(tokens, problem.tiles.TM);
+  int64_t wanted = (longest > kLong ? 1 : kTasks) * problem.machine.units;
+  int64_t group = std::clamp<int64_t>(tasks / wanted, 1, problem.vocabSplits);
+  group = llvm::divideCeil(problem.vocabSplits, llvm::divideCeil(problem.vocabSplits, group)); // as even as can be
+  while (choice.storedVocabSplits < problem.vocabSplits && choice.storedVocabSplits % group != 0)
+    --group;
+  return group;
+}
+
+int64_t ScheduleBuilder::leastTokensOfLists() const {
+  int64_t group = listGroup(), tasks = llvm::divideCeil(problem.vocabSplits, group);
+  return group == 1 ? 0 : (llvm::divideCeil(problem.machine.units, tasks) - 1) * problem.tiles.TM + 1;
+}
+
 /// Rows of tiles of logits that are read and not made, and of finishes. Where sizes are fixed they are few: then many blocks share a
 /// unit, and some of them compute while others wait for memory.
 int64_t ScheduleBuilder::rowsOfStored() const {

@@ -245,6 +245,7 @@ std::string ProgramEmitter::placesName(PlaceKey key) {
 }
 
 static std::string listName(unsigned list) { return "list" + std::to_string(list); }
+static std::string readListName(unsigned list) { return "places" + std::to_string(list); }
 static std::string placeName(unsigned list, int64_t place) { return "place" + std::to_string(list) + "_" + std::to_string(place); }
 
 ResultAttr ProgramEmitter::addRequest(int point, Request request) {
@@ -282,9 +283,23 @@ ResultAttr ProgramEmitter::requestSum(NodeRef sum) {
 
 ResultAttr ProgramEmitter::pickOf(NodeRef accumulator) {
   unsigned stage = accumulatorStages.lookup(accumulator->index);
-  SmallVector<Accumulator *> picks = picksOf(placement.forward[stage - 1]);
+  bool isForward = stage < backwardStage();
+  unsigned sweep = isForward ? stage - 1 : stage - backwardStage() - 1;
+  SmallVector<Accumulator *> picks = picksOf(isForward ? placement.forward[sweep] : placement.backward[sweep]);
   int64_t number = llvm::find(picks, planner.accumulatorOf(accumulator)) - picks.begin();
-  return ResultAttr::get(FlatSymbolRefAttr::get(builder.getContext(), "forward" + std::to_string(stage - 1)), number);
+  std::string name = (isForward ? "forward" : "backward") + std::to_string(sweep);
+  return ResultAttr::get(FlatSymbolRefAttr::get(builder.getContext(), name), number);
+}
+
+ResultAttr ProgramEmitter::requestListed(NodeRef list) {
+  ResultAttr &result = placeResults[list];
+  if (!result) {
+    unsigned number = list->index;
+    std::vector<Request> &wanted = ofReadLists[number];
+    wanted.push_back({uniqueName(list, Part::Whole), planner.resultOfList(planner.accumulatorOf(list), list->type), Part::Whole, false});
+    result = ResultAttr::get(FlatSymbolRefAttr::get(builder.getContext(), readListName(number)), wanted.size() - 1);
+  }
+  return result;
 }
 
 ResultAttr ProgramEmitter::requestPlace(NodeRef node) {
@@ -339,7 +354,8 @@ void ProgramEmitter::requestChecks() {
     if (!node->is(NodeOp::Gather))
       continue;
     NodeRef index = node->operand(1);
-    bool inRange = index->isPlaceOfList() || index->is(NodeOp::ArgMax) || index->is(NodeOp::ArgMin) || index->is(NodeOp::Constant);
+    bool isArg = index->is(NodeOp::ArgMax) || index->is(NodeOp::ArgMin) || index->is(NodeOp::ArgTop);
+    bool inRange = index->isPlaceOfList() || isArg || index->is(NodeOp::Constant);
     if (inRange || index->isInput(InputKind::Token))
       continue;
     ResultAttr result = request(index, Part::Whole);
@@ -411,7 +427,10 @@ void ProgramEmitter::emitSweep(unsigned stage, Phase phase, const SweepAccumulat
   describeState(accumulators, builder, stateNames, types, strings);
   SmallVector<int64_t> places = llvm::map_to_vector(listsOf(accumulators), [](Accumulator *list) { return list->places; });
   SmallVector<Attribute> picks = llvm::map_to_vector(picksOf(accumulators), [&](Accumulator *pick) -> Attribute {
-    return PickAttr::get(builder.getContext(), pick->base->name, pick->index->name, pick->places);
+    Attribute index = builder.getStringAttr(pick->index->name);
+    if (pick->index->is(NodeOp::ArgTop))
+      index = requestListed(settle(pick->index));
+    return PickAttr::get(builder.getContext(), pick->base->name, index, pick->places);
   });
   auto sweep = SweepOp::create(builder, program.getLoc(), name, phase, /*along=*/StringAttr(), builder.getStrArrayAttr(stateNames),
                                builder.getTypeArrayAttr(types), places.empty() ? DenseI64ArrayAttr() : builder.getDenseI64ArrayAttr(places),
@@ -514,12 +533,15 @@ void ProgramEmitter::emitList(Accumulator *list) {
     emitListFinish(list, listName(list->number), IntegerAttr(), wanted);
 }
 
-/// What later parts read of single places of the lists of one sweep.
+/// What later parts read of the lists of one sweep: single places, and all of them.
 void ProgramEmitter::emitPlaces(const SweepAccumulators &accumulators) {
-  for (Accumulator *list : listsOf(accumulators))
+  for (Accumulator *list : listsOf(accumulators)) {
     for (auto &[of, wanted] : ofPlaces)
       if (of.first == list->number)
         emitListFinish(list, placeName(of.first, of.second), builder.getI64IntegerAttr(of.second), wanted);
+    if (const std::vector<Request> &wanted = ofReadLists[list->number]; !wanted.empty())
+      emitListFinish(list, readListName(list->number), IntegerAttr(), wanted);
+  }
 }
 
 void ProgramEmitter::emitListFinish(Accumulator *list, StringRef name, IntegerAttr place, ArrayRef<Request> wanted) {
@@ -535,6 +557,7 @@ void ProgramEmitter::emitListFinish(Accumulator *list, StringRef name, IntegerAt
   for (auto [type, label] : {std::pair(NodeType::Float, "value"), {NodeType::Int, "index"}}) {
     Value argument = block.addArgument(typeOf(builder.getContext(), type), NameLoc::get(builder.getStringAttr(label)));
     emitter.bindNode(planner.resultOfList(list, type), argument);
+    emitter.bindNode(planner.listRead(list, type), argument);
     if (place)
       emitter.bindNode(planner.placeOfList(list, planner.g.integer(place.getInt()), type), argument);
   }
@@ -576,7 +599,8 @@ void ProgramEmitter::emitGradient() {
       Request wanted{name, coefficient, Part::Whole, false};
       ResultAttr own = column->places > 0 ? addPlaceRequest({point, column->places, false}, wanted) : addRequest(point, wanted);
       auto read = [&](ResultAttr known, Type type) -> Value { return KnownOp::create(emitter.ops(), gradient.loc, type, known); };
-      columns.push_back(resolve(column)->is(NodeOp::Input) ? emitter.value(column) : read(request(column, Part::Whole), i32));
+      bool isInMemory = resolve(column)->is(NodeOp::Input) || column->places > 0;
+      columns.push_back(isInMemory ? emitter.value(column) : read(request(column, Part::Whole), i32));
       coefficients.push_back(read(own, f32));
     }
     builder.setInsertionPointToEnd(&block);

@@ -48,6 +48,8 @@ public:
   ResultAttr request(NodeRef node, Part part);
   /// Asks the finish at a place of a list for the value or the index there.
   ResultAttr requestPlace(NodeRef node);
+  /// Asks the finish that puts a list of largest entries in order for the values or the indices, for later parts.
+  ResultAttr requestListed(NodeRef list);
   /// Asks the finish that goes through the places of 'sum's list for their sum.
   ResultAttr requestSum(NodeRef sum);
   /// The pick of a sweep that 'accumulator' stands for.
@@ -114,7 +116,7 @@ private:
   std::map<int, std::vector<Request>> requests;
   std::map<PlaceKey, std::vector<Request>> placeRequests;
   llvm::DenseMap<NodeRef, ResultAttr> sumResults;
-  std::map<unsigned, std::vector<Request>> ofLists;                      // by number
+  std::map<unsigned, std::vector<Request>> ofLists, ofReadLists;         // by number
   std::map<std::pair<unsigned, int64_t>, std::vector<Request>> ofPlaces; // by number and place
   llvm::DenseMap<std::pair<NodeRef, unsigned>, ResultAttr> results;
   llvm::DenseMap<NodeRef, ResultAttr> placeResults; // of the finishes of lists
@@ -211,6 +213,7 @@ private:
   mlir::Value compute(NodeRef node);
   mlir::Value softmax(NodeRef node);
   mlir::Value gather(NodeRef node);
+  mlir::Value readList(NodeRef node);
   mlir::Value read(InputKind kind, mlir::StringRef name, mlir::Type type);
   /// What an earlier finish gives.
   mlir::Value readKnown(NodeRef node, Part part, mlir::Type type);

@@ -115,7 +115,7 @@ Value RegionEmitter::compute(NodeRef node) {
   if (node->is(NodeOp::SumList))
     return KnownOp::create(builder, where(), builder.getF32Type(), program.requestSum(node));
   if (node->is(NodeOp::Accumulator) && node->places > 0)
-    return PickedOp::create(builder, where(), builder.getF32Type(), program.pickOf(node));
+    return readList(node);
   if (isKnown(node)) {
     Type type = node->type == NodeType::Float ? Type(builder.getF32Type()) : builder.getI32Type();
     Value known = readKnown(node, Part::Whole, type);
@@ -157,11 +157,18 @@ Value RegionEmitter::compute(NodeRef node) {
   return emitNode(builder, node, operands);
 }
 
+/// The largest entries or their indices, or what was picked, at the place at hand.
+Value RegionEmitter::readList(NodeRef node) {
+  if (program.planner.accumulatorOf(node)->kind == Accumulator::Kind::Pick)
+    return PickedOp::create(builder, where(), builder.getF32Type(), program.pickOf(node));
+  return KnownOp::create(builder, where(), typeOf(builder.getContext(), node->type), program.requestListed(node));
+}
+
 /// An entry of an input in memory; outside the vocabulary there is none.
 Value RegionEmitter::gather(NodeRef node) {
   NodeRef index = program.resolve(node->operand(1));
   Value column = value(index);
-  if (isFinish && !index->is(NodeOp::Input)) // the kernel gathers before the region runs
+  if (isFinish && !index->is(NodeOp::Input) && index->places == 0) // the kernel gathers before the region runs
     column = readKnown(index, Part::Whole, builder.getI32Type());
   Value input = emitNode(builder, node->operand(0), {});
   Value accumulator = GatherOp::create(builder, node->loc, input, column);

@@ -77,6 +77,12 @@ NodeRef Planner::resultOfList(Accumulator *list, NodeType type) {
   return node;
 }
 
+NodeRef Planner::listRead(Accumulator *list, NodeType type) {
+  NodeRef node = g.accumulator(list->number, type, /*isList=*/false, list->places);
+  levels[node] = list->level;
+  return node;
+}
+
 NodeRef Planner::placeOfList(Accumulator *list, NodeRef place, NodeType type) {
   NodeRef node = g.gather(resultOfList(list, type), place);
   levels[node] = list->level;
@@ -84,22 +90,26 @@ NodeRef Planner::placeOfList(Accumulator *list, NodeRef place, NodeType type) {
 }
 
 NodeRef Planner::listedEntry(NodeRef value, NodeRef index) {
-  if (!value || !index->isPlaceOfList() || !index->operand(0)->is(NodeOp::ArgTop) || index->operand(0)->operand(0) != value)
+  NodeRef list = index && index->isPlaceOfList() ? index->operand(0) : index;
+  if (!value || !list->is(NodeOp::ArgTop) || list->operand(0) != value)
     return nullptr;
   if (underLogSumExp(value).base != value) // the entry is made of that base, which the list does not have
     return nullptr;
   level(index);
-  return placeOfList(accumulatorOf(resolved(index->operand(0))), index->operand(1), NodeType::Float);
+  Accumulator *accumulator = accumulatorOf(resolved(list));
+  return list == index ? listRead(accumulator, NodeType::Float) : placeOfList(accumulator, index->operand(1), NodeType::Float);
 }
 
 Accumulator *Planner::listOf(NodeRef node) {
+  if (node->is(NodeOp::ArgTop))
+    return accumulatorOf(resolved(node));
   llvm::SmallVector<NodeRef> todo{node};
   llvm::DenseSet<NodeRef> seen;
   while (!todo.empty()) {
     NodeRef part = todo.pop_back_val();
     if (!part->varying || !seen.insert(part).second) // a place of another list is not varying
       continue;
-    if (part->is(NodeOp::Top) || part->is(NodeOp::ArgTop))
+    if (part->is(NodeOp::Top))
       return accumulatorOf(resolved(part));
     todo.append(part->operands.begin(), part->operands.end());
   }
@@ -118,8 +128,10 @@ unsigned Planner::level(NodeRef root) {
     for (NodeRef operand : node->operands)
       level = std::max(level, levels.lookup(operand));
     levels[node] = level;
-    auto [value, index] = g.originOf(node);
-    if (NodeRef entry = listedEntry(value, index)) {
+    Graph::Origin origin = g.originOf(node);
+    if (!origin && node->is(NodeOp::Exp) && (origin = g.originOf(node->operand(0)))) // exp(x)[i] is written as exp(x[i])
+      origin.value = g.exp(origin.value);
+    if (NodeRef entry = listedEntry(origin.value, origin.index)) {
       resolutions[node] = entry;
       levels[node] = levels[entry];
     } else if (node->isReduction()) {
@@ -197,7 +209,7 @@ unsigned Planner::placeList(NodeRef reduction) {
   accumulator.places = reduction->index;
   accumulator.level = 1 + level(accumulator.base);
   Accumulator *placed = intern(accumulator);
-  resolutions[reduction] = resultOfList(placed, reduction->type);
+  resolutions[reduction] = reduction->is(NodeOp::Top) ? resultOfList(placed, NodeType::Float) : listRead(placed, NodeType::Int);
   return placed->level;
 }
 

@@ -77,11 +77,14 @@ public:
   NodeRef resolved(NodeRef reduction) const { return resolutions.lookup(reduction); }
   Accumulator *accumulatorOf(NodeRef node) const { return accumulators[node->index].get(); }
   NodeRef resultOf(Accumulator *accumulator);
-  /// The values of a list, or its indices.
+  /// The values of a list, or its indices, in a finish of the list.
   NodeRef resultOfList(Accumulator *list, NodeType type);
+  /// The same where later parts read them: a list as one that is an input.
+  NodeRef listRead(Accumulator *list, NodeType type);
   /// One place of a list, as a finish of it gives it.
   NodeRef placeOfList(Accumulator *list, NodeRef place, NodeType type);
-  /// The entry of 'value' at 'index', if that is where a list of the same values has it: no sweep has to pick it. Null otherwise.
+  /// The entry of 'value' at 'index', or the entries, if that is where a list of the same values has them: no sweep has to pick them. Null
+  /// otherwise.
   NodeRef listedEntry(NodeRef value, NodeRef index);
   /// The list whose places 'node' differs along; null where it is one value per token.
   Accumulator *listOf(NodeRef node);

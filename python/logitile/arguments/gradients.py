@@ -122,15 +122,10 @@ def output_cotangents(spec: LossSpec, grad_output: object) -> dict[str, object]:
 
 def _takes_none(spec: LossSpec, name: str, differentiable: Sequence[str]) -> str:
     output = next(output for output in spec.outputs if output.name == name)
-    if output.places is not None and output.type == "f32" and not spec.ops[output.value].is_ranked:
+    if output.places is not None and output.type == "f32":
         return (
             f"output '{name}' of '{spec.name}' is a list, which takes no gradient as an output; compute the "
             "loss from it in the loss itself, for example with lt.sum"
-        )
-    if output.places is not None and output.type == "f32":
-        return (
-            f"output '{name}' of '{spec.name}' is a list of 'lt.topk', which carries no gradient; its single "
-            "places do, such as values[0]: compute the loss from them"
         )
     verb = "does" if len(differentiable) == 1 else "do"
     return f"output '{name}' of '{spec.name}' takes no gradient; {listed(differentiable)} {verb}"
@@ -140,13 +135,13 @@ def _nor_lists(spec: LossSpec) -> str:
     if not spec.ranked_lists:
         return ""
     place = spec.ranked_lists[0].location
-    return f", nor do the lists of 'lt.topk' ({place}); lt.max(x) and x[i] of one index carry a gradient"
+    return f", nor do lists that are returned ({place}); compute the loss from them, for example with lt.sum"
 
 
 def _check_tables(spec: LossSpec, wanted: set[str]) -> None:
     """A gradient of a Dense input at a list of indices has code for each place: that has limits."""
     outputs = [o.name for o in spec.outputs if o.places and not spec.ops[o.value].is_ranked]
-    most = max((given.entries or 0 for given in spec.inputs), default=0)
+    most = max((op.places or 0 for op in spec.ops if not op.is_ranked), default=0)
     if most <= MOST_UNROLLED and not outputs:
         return
     if most > MOST_UNROLLED:

@@ -23,13 +23,7 @@ def lifted(item: object, what: str) -> Traced | Number:
     if isinstance(item, Traced):
         if item.trace is not active_trace():
             raise spec_error(item.trace.leaked(item.label))
-        if item.is_ranked:
-            raise spec_error(
-                f"'{what}' got {item.label}, a list of {item.places} numbers per token that 'lt.topk' made; "
-                "a list can only be returned, as a field of lt.Outputs: compute with one of its places, such "
-                "as values[0], with the values that 'lt.topk' takes, or with its results after the call"
-            )
-        return item
+        return _entries_of(item) if item.is_ranked and item.type == "f32" else item
     if isinstance(item, _NUMBERS):
         return _known_number(item, what)
     number = python_number(item)
@@ -195,6 +189,13 @@ def _at_place(listed: Traced, place: object) -> Traced:
     return trace.emit("logitile.gather", (ordered, index), "f32", varying=False)
 
 
+def _entries_of(listed: Traced) -> Traced:
+    """The values of a list of 'lt.topk', as the entries at its indices: gradients flow to these entries."""
+    trace, ordered, place = listed.trace, listed.operand(0), listed.op.location
+    indices = trace.emit("logitile.reduce", (ordered,), "i32", "argtop", False, place, listed.places)
+    return trace.emit("logitile.gather", (ordered, indices), "f32", varying=False, location=place)
+
+
 # ---- their parts -------------------------------------------------------------------------------------------
 
 
@@ -211,8 +212,9 @@ def _guarded(picked: Traced, index: Traced) -> Traced:
 def is_valid(index: Traced) -> Traced:
     """index != ignore_index; true where no index is ignored. Of a list it is a list in either case."""
     trace = index.trace
-    trace.needed_inputs.add(index.op.attribute.name)
-    if trace.ignore_index is None and index.places is not None:
+    if not index.is_ranked:
+        trace.needed_inputs.add(index.op.attribute.name)
+    if index.is_ranked or (trace.ignore_index is None and index.places is not None):
         return trace.emit("arith.cmpi", (index, index), attribute="eq")
     if trace.ignore_index is None:
         return trace.constant(True, "i1")
@@ -243,10 +245,10 @@ def _checked_index(index: Traced, name: str) -> Traced:
             f"'[...]' of {name} got {described(index)}; it takes one integer per token, such as a "
             "target"
         )
-    if index.places is not None and index.op.name != "logitile.input":
+    if index.places is not None and index.op.name != "logitile.input" and not index.is_ranked:
         raise spec_error(
-            f"'[...]' of {name} got {index.label}, a list that was computed; a list of indices is an input: "
-            "compute it before the call"
+            f"'[...]' of {name} got {index.label}, a list that was computed; a list of indices is an input, "
+            "or what 'lt.topk' gives: compute it before the call"
         )
     if index.op.name == "logitile.input" and index.op.attribute.axis == "scalar":
         raise spec_error(

@@ -255,7 +255,7 @@ def _entries(name: str, item: object, kind: Kind) -> Entries | None:
     """The entries that an lt.Token[..., K] parameter gets: of an input, of a list, or of single values. None
     where the argument is none of these.
     """
-    if isinstance(item, Value) and item.places is not None and not item.is_ranked:
+    if isinstance(item, Value) and item.places is not None:
         item = Entries.of_list(name, item)
     if isinstance(item, Entries):
         fits = item.type == kind.type

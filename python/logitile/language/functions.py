@@ -220,10 +220,11 @@ def valid(t: object) -> Value:
 
     Args:
         t: an lt.Token[int] input, an entry of an lt.Token[int, lt.K] input, or all of them: then the result
-            is a list.
+            is a list. Of the indices of lt.topk, all are valid.
     """
     t = lifted(t, "lt.valid")
-    if not isinstance(t, Value) or t.op.name != "logitile.input" or t.type != "i32" or t.varying:
+    is_given = isinstance(t, Value) and (t.op.name == "logitile.input" or t.is_ranked)
+    if not is_given or t.type != "i32" or t.varying:
         raise spec_error(
             f"'lt.valid' takes an lt.Token[int] input or one of its entries, got {described(t)}"
         )
@@ -271,10 +272,12 @@ def argmin(x: object) -> Value:
 def topk(x: object, k: int) -> tuple[Value, Value]:
     """The k largest entries and their indices, the best first; the lowest index first among equals.
 
-    NaN counts as larger than every number, as in torch.topk. Both results are lists: an output of the loss
-    that is one of them has k numbers per token, in an axis behind those of the tokens. All else that a loss
-    computes is one number per token, so a list can only be returned. It carries no gradient. The entries are
-    found in one pass over the vocabulary, whatever k is, and no array of the size of the logits is made.
+    NaN counts as larger than every number, as in torch.topk. Both results are lists, as a whole
+    lt.Token[..., lt.K] input is one: elementwise functions, lt.sum and lt.mean take them, and y[indices] has
+    the entries of another value. The gradient of the values goes to their entries of x; indices have none.
+    An output of the loss that is a list has k numbers per token, in an axis behind those of the tokens, and
+    takes no gradient. The entries are found in one pass over the vocabulary, whatever k is, and no array of
+    the size of the logits is made.
 
     Args:
         x: a varying float.

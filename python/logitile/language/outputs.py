@@ -74,8 +74,7 @@ def _checked(trace: Trace, what: str, name: str, value: object, place: Location)
             value.op.location,
         )
     if name in ("loss", "weight") and value.places is not None:
-        remedy = "" if value.is_ranked else "add it up with lt.sum, or "
-        why = f"but it must be one number per token; {remedy}give a list another name"
+        why = "but it must be one number per token; add it up with lt.sum, or give a list another name"
         raise spec_error(f"{what} is a list of {value.places} numbers per token, {why}", value.op.location)
     if name in ("loss", "weight") and value.type != "f32":
         why = "but it must be a float; convert it with lt.to_float"

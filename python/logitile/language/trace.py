@@ -81,7 +81,7 @@ class Trace:
             varying: whether the result differs along the vocabulary; by default as soon as an operand does.
             location: the place to note; by default the user's line that is being executed.
             places: of a list, how many values it has for each token; by default as many as an operand has
-                that is a list which is read.
+                that is a list.
         """
         for operand in operands:
             if operand.trace is not self:
@@ -263,8 +263,9 @@ class Whole:
 
 
 def _places_of(name: str, operands: Sequence[Traced]) -> int | None:
-    """How many places the result has: as many as the lists among the operands."""
-    lists = [operand for operand in operands if operand.places is not None and not operand.is_ranked]
+    """How many places the result has: as many as the lists among the operands, or as its list of indices."""
+    read = operands[1:] if name == "logitile.gather" else operands
+    lists = [operand for operand in read if operand.places is not None]
     for operand in lists[1:]:
         if operand.places != lists[0].places:
             raise spec_error(

@@ -47,7 +47,8 @@ class Rewriting:
             type = result_type(name, [operand.type for operand in operands])
         if varying is None:
             varying = any(operand.varying for operand in operands)
-        lists = [operand.op.places for operand in operands if operand.op.places and not operand.op.is_ranked]
+        read = operands[1:] if name == "logitile.gather" else operands
+        lists = [operand.op.places for operand in read if operand.op.places]
         places = lists[0] if lists and name != "logitile.sum_list" else None
         return self.copy(Op(name, (), type, varying, attribute, self.location, places=places), operands)
 

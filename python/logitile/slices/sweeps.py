@@ -25,7 +25,9 @@ from ..calls.results import cast_back, finished, new_gradients
 from ..errors import CallTypeError, CallValueError
 from ..frameworks.arrays import Array, check_same_device
 from ..frameworks.choice import described
+from ..language.entries import MOST_UNROLLED
 from ..messages.names import listed, shape_text
+from ..spec.loss_spec import LossSpec
 from .parts import inputs_of, part_of, run, slice_inputs
 from .states import SliceState, Source, check_complete, check_pair, joined, told
 
@@ -274,6 +276,7 @@ def _names(wrt: Iterable[str]) -> tuple[str, ...]:
 def begun_source(binder: Binder, call: Call, wrt: Iterable[str], grad_output: object) -> Source:
     """The source of a state that begins with a call."""
     spec, names = call.form.spec, _names(wrt)
+    _check_lists(spec)
     if not names:
         return _source(binder, call, (), frozenset(), (), _rounding(call))
     names = wanted_gradients(spec, binder.options, call, names)
@@ -287,6 +290,25 @@ def begun_source(binder: Binder, call: Call, wrt: Iterable[str], grad_output: ob
         )
     parameters = frozenset(call.operands[name].parameter for name in names)
     return _source(binder, call, names, parameters, of, _rounding(call))
+
+
+def _check_lists(spec: LossSpec) -> None:
+    """Programs of slices have code for each place of a list that is read. They give no other lists."""
+    for output in spec.outputs:
+        op = spec.ops[output.value]
+        if op.places is not None and not op.is_ranked:
+            raise CallValueError(
+                f"{op.location}: the output '{output.name}' of '{spec.name}' is a list that is computed, "
+                "which slices of the vocabulary do not give; add it up with lt.sum, or compute it after the "
+                "call"
+            )
+    for op in spec.ops:
+        if not op.is_ranked and (op.places or 0) > MOST_UNROLLED:
+            raise CallValueError(
+                f"{op.location}: '{spec.name}' computes with a list of {op.places} numbers per token; slices "
+                f"of the vocabulary take lists of at most {MOST_UNROLLED}: take a shorter list, or the whole "
+                "vocabulary in one call"
+            )
 
 
 def _rounding(call: Call) -> tuple[tuple[str, str | None, str | None], ...]:

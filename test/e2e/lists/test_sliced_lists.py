@@ -26,6 +26,14 @@ def rescored(z: lt.Logits, target: lt.Token[int], *, k: int = 5):
     return lt.Outputs(loss=loss, logprobs=logprobs, indices=indices, second=z[indices[1]])
 
 
+@lt.loss
+def read(z: lt.Logits, b: lt.Vocab[float], *, k: int = 5):
+    """A loss of the whole list: its values, which have a gradient, and others at its indices."""
+    values, indices = lt.topk(3.0 * lt.tanh((z + b) / 3.0), k)
+    loss = lt.sum(lt.square(values) * b[indices]) + lt.logsumexp(z)
+    return lt.Outputs(loss=loss, values=values, indices=indices)
+
+
 def operands(seed=0, leading=(TOKENS,), vocab=VOCAB):
     """Small integers: logits are exact, and many are equal."""
     rng = np.random.default_rng(seed)
@@ -100,6 +108,50 @@ def test_a_loss_computes_with_places():
         np.testing.assert_array_equal(found.second, whole.second)
         for name, gradient in slices.gradients(state, grad_output=up).items():
             np.testing.assert_allclose(gradient, gradients[name], rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.contract("5 lists of slices", "1 gradients of lists")
+@pytest.mark.emulated
+@pytest.mark.parametrize("k", [1, 6])
+def test_a_loss_reads_the_whole_list(k):
+    hidden, weight = operands(2)
+    head = backends.jit(read, k=k)
+    given = {"z": (hidden, weight), "b": np.random.default_rng(3).normal(size=VOCAB).astype(np.float32)}
+    whole, gradients = head.value_and_grad(**given, wrt=("hidden", "weight", "b"))
+    for cuts in CUTS:
+        slices = Slices(head, cuts, given)
+        state = slices.state(wrt=("hidden", "weight", "b"))
+        found = head.finish(state)
+        np.testing.assert_array_equal(found.indices, whole.indices)
+        np.testing.assert_array_equal(found.values, whole.values)
+        np.testing.assert_allclose(found.loss, whole.loss, rtol=1e-6)
+        for name, gradient in slices.gradients(state).items():
+            np.testing.assert_allclose(gradient, gradients[name], rtol=1e-5, atol=1e-6)
+
+
+@lt.loss
+def squared(z: lt.Logits, ids: lt.Token[int, lt.K]):
+    return lt.Outputs(loss=lt.logsumexp(z), squares=lt.square(z[ids]))
+
+
+def test_lists_that_slices_do_not_take():
+    hidden, weight = operands(2, vocab=200)
+    with pytest.raises(lt.CallValueError) as caught:
+        bias = np.zeros(90, np.float32)
+        lt.jit(read, k=129).partial(hidden, weight[:90], b=bias, column_offset=0, vocab_size=200)
+    place, _, message = str(caught.value).partition(": ")
+    assert "test_sliced_lists.py" in place and message == (
+        "'read' computes with a list of 129 numbers per token; slices of the vocabulary take lists of at "
+        "most 128: take a shorter list, or the whole vocabulary in one call"
+    )
+    with pytest.raises(lt.CallValueError) as caught:
+        ids = np.zeros((TOKENS, 3), int)
+        lt.jit(squared).partial(hidden, weight[:90], ids=ids, column_offset=0, vocab_size=200)
+    place, _, message = str(caught.value).partition(": ")
+    assert "test_sliced_lists.py" in place and message == (
+        "the output 'squares' of 'squared' is a list that is computed, which slices of the vocabulary do not "
+        "give; add it up with lt.sum, or compute it after the call"
+    )
 
 
 @pytest.mark.contract("5 lists of slices")

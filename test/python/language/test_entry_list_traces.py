@@ -162,11 +162,6 @@ MANY = (
     "has 200 entries per token, and only up to 128 entries of an input are taken one by one; compute with "
     "the whole list, for example lt.sum(f(m))"
 )
-RANKED = (
-    "got the result of 'lt.topk' (PLACE), a list of 3 numbers per token that 'lt.topk' made; a list can only "
-    "be returned, as a field of lt.Outputs: compute with one of its places, such as values[0], with the "
-    "values that 'lt.topk' takes, or with its results after the call"
-)
 
 
 @pytest.mark.contract("1 entries")
@@ -187,8 +182,14 @@ RANKED = (
      "token and has no entries to pick with '[...]'; only values that vary along the vocabulary have, such "
      "as logits"),
     (lambda z, t, u, f, g, m: sum(m), f"'m' {MANY}"),
-    (lambda z, t, u, f, g, m: lt.topk(z, 3)[0] + f, f"'+' {RANKED}"),
-    (lambda z, t, u, f, g, m: lt.sum(lt.topk(z, 3)[0]), f"'lt.sum' {RANKED}"),
+    (lambda z, t, u, f, g, m: lt.topk(z, 4)[0] + f, "the result of '[...]' (PLACE) is a list of 4 numbers "
+     f"per token and 'f' one of 3; {LENGTHS}"),
+    (lambda z, t, u, f, g, m: lt.topk(z, 3)[1] + u, "the result of 'lt.topk' (PLACE) is a list of 3 numbers "
+     f"per token and 'u' one of 4; {LENGTHS}"),
+    (lambda z, t, u, f, g, m: z - lt.topk(z, 4)[0], "'z' varies along the vocabulary and the result of "
+     f"'[...]' (PLACE) is a list of 4 numbers per token; {VARIES}"),
+    (lambda z, t, u, f, g, m: lt.max(lt.topk(z, 3)[0]), f"'lt.max' of the result of '[...]' (PLACE) {OVER}; "
+     "lt.sum and lt.mean go over its places"),
 ])  # fmt: skip
 def test_refusals(use, text):
     assert refusal(use) == text

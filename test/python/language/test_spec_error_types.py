@@ -107,7 +107,7 @@ WANTS = "it takes one integer per token, such as a target: the vocabulary axis i
     (lambda z, t: z[t[lt.argmax(z)]], "an entry of 't' is chosen with a Python int, known while tracing, "
      "not with <the result of 'lt.argmax' (PLACE): i32, one per token>"),
     (lambda z, t: z[t + 1], "'[...]' of 'z' got the result of '+' (PLACE), a list that was computed; a list "
-     "of indices is an input: compute it before the call"),
+     "of indices is an input, or what 'lt.topk' gives: compute it before the call"),
     (lambda z, t: (t + 1)[0], "the result of '+' (PLACE) is a list of 2 numbers per token that was computed; "
      "'[...]' takes single entries of an input, and entries of values that vary along the vocabulary"),
     (lambda z, t: z * lt.to_float(t), "'z' varies along the vocabulary and the result of "

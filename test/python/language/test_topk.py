@@ -6,6 +6,7 @@ import logitile as lt
 import numpy as np
 import pytest
 import torch
+from tracing import traced
 
 VOCAB = 13
 
@@ -211,14 +212,56 @@ def test_k_is_an_integer_between_one_and_the_vocabulary():
         assert why in message and "test_topk.py" in message
 
 
-def test_a_list_is_no_operand():
-    def loss(z: lt.Logits):
-        values, _ = lt.topk(z, 2)
-        return lt.Outputs(values=values - lt.logsumexp(z))
+SPEC = """\
+logitile.loss @read vocab 10 outputs ["loss", "values"] {
+  %0 = logitile.input logits "z" : f32
+  %1 = logitile.input vocab "b" : f32
+  %2 = logitile.reduce top %0 places 2 : f32 -> f32
+  %3 = logitile.reduce argtop %0 places 2 : f32 -> i32
+  %4 = logitile.gather %1[%3] : f32
+  %5 = logitile.gather %0[%3] : f32
+  %6 = arith.mulf %5, %4 : f32
+  %7 = logitile.sum_list %6 : f32
+  logitile.yield %7, %2 : f32, f32
+}
+"""
 
-    message = refusal(loss)
-    assert "'-' got 'values', a list of 2 numbers per token that 'lt.topk' made" in message
-    assert "a list can only be returned, as a field of lt.Outputs" in message
+
+def test_what_computes_with_values_reads_the_entries_at_the_indices():
+    @lt.loss
+    def read(z: lt.Logits, b: lt.Vocab[float]):
+        values, indices = lt.topk(z, 2)
+        return lt.Outputs(loss=lt.sum(values * b[indices]), values=values)
+
+    assert traced(read).text(locations=False) == SPEC
+
+
+@lt.loss
+def read_in_many_ways(z: lt.Logits, target: lt.Token[int], *, k: int = 3):
+    values, indices = lt.topk(lt.log_softmax(z), k)
+    is_target = indices == target
+    loss = lt.sum(lt.where(is_target & lt.valid(indices), values, lt.square(values))) - lt.exp(values[0])
+    return lt.Outputs(loss=loss, scaled=values * 2, is_target=is_target)
+
+
+@pytest.mark.contract("1 gradients of lists")
+@pytest.mark.parametrize("k", [1, 3, VOCAB])
+def test_the_reference_has_the_gradient_of_torch(k):
+    hidden, weight = (torch.tensor(array, requires_grad=True) for array in pair((2, 5)))
+    target = torch.arange(10).reshape(2, 5)
+    head = lt.jit(read_in_many_ways, reduction="none", backend="reference", k=k)
+    found = head.reference(hidden.detach(), weight.detach(), target=target)
+    up = {"loss": np.ones((2, 5))}
+    gradients = head.reference_grad(hidden.detach(), weight.detach(), target=target, grad_output=up)[1]
+    values, indices = torch.log_softmax(hidden @ weight.T, -1).topk(k)
+    is_target = indices == target[..., None]
+    loss = torch.where(is_target, values, values.square()).sum(-1) - values[..., 0].exp()
+    loss.sum().backward()
+    np.testing.assert_allclose(found.loss, loss.detach(), rtol=1e-12)
+    np.testing.assert_allclose(found.scaled, 2 * values.detach(), rtol=1e-12)
+    np.testing.assert_array_equal(found.is_target, is_target)
+    np.testing.assert_allclose(gradients["hidden"], hidden.grad, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(gradients["weight"], weight.grad, rtol=1e-9, atol=1e-12)
 
 
 def test_a_list_is_no_loss():
@@ -248,7 +291,8 @@ def test_a_gradient_of_lists_is_refused():
         lt.jit(best).value_and_grad(hidden, weight, grad_output={"values": np.ones((5, 3), np.float32)})
     message = str(caught.value)
     assert "no gradient flows from 'best' to 'hidden' and 'weight'" in message
-    assert re.search(r"nor do the lists of 'lt\.topk' \(\S*test_topk\.py:\d+\)", message)
+    assert re.search(r"nor do lists that are returned \(\S*test_topk\.py:\d+\)", message)
+    assert message.endswith("compute the loss from them, for example with lt.sum")
 
 
 @lt.loss
@@ -260,8 +304,8 @@ def with_loss(z: lt.Logits, target: lt.Token[int]):
 def test_a_gradient_of_one_list_is_refused_with_what_has_one():
     hidden, weight = singles()
     for name, message in (
-        ("values", "is a list of 'lt.topk', which carries no gradient; its single places do, such as "
-         "values[0]: compute the loss from them"),
+        ("values", "is a list, which takes no gradient as an output; compute the loss from it in the loss "
+         "itself, for example with lt.sum"),
         ("indices", "takes no gradient; 'loss' does"),
     ):  # fmt: skip
         with pytest.raises(lt.CallValueError) as caught:

@@ -55,3 +55,19 @@ logitile.loss @of_lists vocab 100 outputs ["loss"] gradient of ["loss"] wrt ["we
   // CHECK-DAG: logitile.adjoint vocab "bias" sparse [%[[INDICES]] -> %{{.*}}]
   logitile.yield %loss : f32
 }
+
+// Entries at the indices of largest entries leave terms there; the indices have no gradient.
+// CHECK-LABEL: logitile.loss @largest
+logitile.loss @largest vocab 100 outputs ["loss"] gradient of ["loss"] wrt ["z"] {
+  %z = logitile.input logits "z" : f32
+  // CHECK: %[[INDICES:.*]] = logitile.reduce argtop %{{.*}} places 8 : f32 -> i32
+  %indices = logitile.reduce argtop %z places 8 : f32 -> i32
+  // CHECK: %[[BEST:.*]] = logitile.gather %{{.*}}[%[[INDICES]]] : f32
+  %best = logitile.gather %z[%indices] : f32
+  %square = arith.mulf %best, %best : f32
+  %number = arith.sitofp %indices : i32 to f32
+  %term = arith.addf %square, %number : f32
+  %loss = logitile.sum_list %term : f32
+  // CHECK: logitile.adjoint logits "z" sparse [%[[INDICES]] -> %{{.*}}]
+  logitile.yield %loss : f32
+}

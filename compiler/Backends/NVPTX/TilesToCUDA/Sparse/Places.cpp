@@ -7,7 +7,8 @@ namespace logitile::cuda {
 // ---- pick_entries ---------------------------------------------------------------------------------------------------
 
 namespace {
-/// In each turn the threads leave their logits in shared memory. Then they share out the places of the rows of that turn.
+/// In each turn the threads leave their logits in shared memory. Then they share out the places of the rows of that turn. Logits that an
+/// earlier launch has stored are read where they lie.
 class PickEntries {
 public:
   PickEntries(KernelContext &k, PickEntriesOp op) : k(k), e(k.e), op(op), row(k.scalar(op.getRow())), column(k.scalar(op.getColumn())) {}
@@ -16,7 +17,8 @@ public:
     const Sharing &sharing = k.threads.sharing;
     if (!sharing.isFragments)
       return op.emitOpError() << "picks from tiles in a kernel without tiles of two dimensions; CUDA kernels have no such use";
-    logits = e.shared(k.scratch(TurnLines::most(sharing) * sharing.columns * 4), e.f32);
+    if (llvm::any_of(op.getLogits(), [&](Value value) { return !isStored(k.tile(value)); }))
+      logits = e.shared(k.scratch(TurnLines::most(sharing) * sharing.columns * 4), e.f32);
     for (unsigned number = 0; number < op.getLogits().size(); ++number)
       if (failed(emitPick(number)))
         return failure();
@@ -27,12 +29,17 @@ private:
   LogicalResult emitPick(unsigned number) {
     Value value = op.getLogits()[number];
     const Tile &tile = k.tile(value);
-    if (tile.values.empty() || tile.isOwned)
+    if (!isStored(tile) && (tile.values.empty() || tile.isOwned))
       return op.emitOpError() << "picks from " << tile.type << ", which is not computed for it; CUDA kernels have no such use";
     const View &indices = k.view(op.getPicks()[2 * number]), &picked = k.view(op.getPicks()[2 * number + 1]);
     FailureOr<Int> tokens = k.end(op, picked, 0);
     if (failed(tokens))
       return failure();
+    if (isStored(tile)) {
+      auto rowOf = [](Int line) { return line; };
+      takePlaces(indices, picked, *tokens, tile.type.getExtent(0), rowOf, tile.read);
+      return success();
+    }
     PassedTiles passed(k, op, value);
     RowLoop loop(k);
     loop.take(tile, isLastUse(value, op));
@@ -42,7 +49,8 @@ private:
       for (int64_t slot = 0; slot < lines.countSlots(); ++slot)
         leaveLogits(loop.tiles[0], slot, lines);
       e.barrier();
-      takePlaces(indices, picked, *tokens, lines);
+      auto read = [&](Int line, Int distance) { return e.load(e.at(logits, distance * lines.count() + line)); };
+      takePlaces(indices, picked, *tokens, lines.count(), [&](Int line) { return lines.rowOf(line); }, read);
     });
     passed.set(passed.valuesOf(loop));
     return success();
@@ -54,19 +62,23 @@ private:
       e.store(value, e.at(logits, k.threads.column(columnSlot) * lines.count() + lines.ofSlot(slot)));
   }
 
-  /// Neighbours have rows, whose places lie beside each other.
-  void takePlaces(const View &indices, const View &picked, Int tokens, const TurnLines &lines) {
+  /// Whether the logits lie in memory, where each thread can read any of them.
+  static bool isStored(const Tile &tile) { return tile.values.empty() && tile.read && !tile.isOwned; }
+
+  /// Neighbours have rows, whose places lie beside each other. 'read' gives the logit of a line at a column of the tile.
+  void takePlaces(const View &indices, const View &picked, Int tokens, int64_t lines, function_ref<Int(Int)> rowOf,
+                  function_ref<Value(Int, Int)> read) {
     int64_t columns = k.threads.sharing.columns, places = indices.extent(1), vocab = cast<IntegerAttr>(op.getVocab()).getInt();
     Value isFirst = isEqual(column, 0), none = e.number(e.f32, std::numeric_limits<double>::quiet_NaN());
-    e.loop(e.thread(), e.integer(lines.count() * places), e.integer(k.threads.sharing.threads), [&](Int i) {
-      Int line = i % lines.count(), place = i / lines.count(), token = row + lines.rowOf(line);
+    e.loop(e.thread(), e.integer(lines * places), e.integer(k.threads.sharing.threads), [&](Int i) {
+      Int line = i % lines, place = i / lines, token = row + rowOf(line);
       e.when(isLess(token, tokens), [&] {
         Int index = e.extend(e.load(k.windowOf(indices, token, place))), distance = index - column;
         Place to = k.windowOf(picked, token, place);
         Value isOfTile = arith::CmpIOp::create(e, arith::CmpIPredicate::ult, distance, e.integer(columns));
         Value isOfVocab = arith::CmpIOp::create(e, arith::CmpIPredicate::ult, index, e.integer(vocab)); // the last tile may go on
         Value isOutside = arith::CmpIOp::create(e, arith::CmpIPredicate::uge, index, e.integer(vocab));
-        e.when(e.both(isOfTile, isOfVocab), [&] { e.store(e.load(e.at(logits, distance * lines.count() + line)), to); });
+        e.when(e.both(isOfTile, isOfVocab), [&] { e.store(read(line, distance), to); });
         e.when(e.both(isFirst, isOutside), [&] { e.store(none, to); });
       });
     });

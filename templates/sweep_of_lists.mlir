@@ -1,0 +1,48 @@
+// A sweep that fills lists, where each task is for one unit: a task goes through a group of vocabulary splits, one after the other, which share
+// their lists. A list that has seen many columns takes few of the next, so a long list of one task is cheaper than those of many tasks. The row
+// state is that of each vocabulary split, as in @sweep.
+logitile.template @sweep_of_lists<TM, TN, TK, SPLIT, V, GROUP, acc> for sweep(
+    %tokenCount: index from tokens, %vocabSplitFirst: index from vocab_split_first, %vocabSplitEnd: index from vocab_split_end,
+    %hiddens: !logitile.hiddens, %weights: !logitile.weights, %loaded: !logitile.stored_views,
+    %inputViews: !logitile.input_views, %stored: !logitile.logit_views, %bases: !logitile.base_views, %partial: !logitile.state_views,
+    %lists: !logitile.list_views, %picks: !logitile.pick_views, %centres: !logitile.centre_views) {
+  %tm = logitile.param TM
+  %tn = logitile.param TN
+  %vocabSplitColumns = logitile.param SPLIT
+  %v = logitile.param V
+  %zero = arith.constant 0 : index
+  %group = logitile.param GROUP
+  %one = arith.constant 1 : index
+  scf.forall (%row, %group_first) = (%zero, %vocabSplitFirst) to (%tokenCount, %vocabSplitEnd) step (%tm, %group) {
+    %list = arith.divui %group_first, %group : index
+    %list_first = arith.muli %group_first, %vocabSplitColumns : index
+    %group_unclipped = arith.addi %group_first, %group : index
+    %group_end = arith.minui %group_unclipped, %vocabSplitEnd : index
+    scf.for %vocab_split = %group_first to %group_end step %one {
+      %first = arith.muli %vocab_split, %vocabSplitColumns : index
+      %unclipped = arith.addi %first, %vocabSplitColumns : index
+      %end = arith.minui %unclipped, %v : index
+      %start = logitile.init_state : !logitile.row_state<TM>
+      %state = scf.for %column = %first to %end step %tn iter_args(%running = %start) -> (!logitile.row_state<TM>) {
+        %z = logitile.logits of %hiddens, %weights by TK or %loaded at [%row, %column]
+            : !logitile.hiddens, !logitile.weights or !logitile.stored_views -> !logitile.logits<TM x TN x acc>
+        logitile.store %z to %stored at [%row, %column] : !logitile.logits<TM x TN x acc> to !logitile.logit_views
+        %in = logitile.load %inputViews at [%row, %column] : !logitile.input_views -> !logitile.inputs<TM x TN>
+        %next = logitile.apply @update(%running, %z, %in) at %column below V
+            : (!logitile.row_state<TM>, !logitile.logits<TM x TN x acc>, !logitile.inputs<TM x TN>) -> !logitile.row_state<TM>
+        logitile.update_lists %lists with (%z, %in : !logitile.logits<TM x TN x acc>, !logitile.inputs<TM x TN>)
+            at [%list, %row, %column] from %list_first tokens TM : !logitile.list_views
+        logitile.pick_entries %z to [%picks] at [%row, %column] tokens TM below V
+            : !logitile.logits<TM x TN x acc> to [!logitile.pick_views]
+        %base, %centre = logitile.apply @base(%next, %z, %in) at %column below V
+            : (!logitile.row_state<TM>, !logitile.logits<TM x TN x acc>, !logitile.inputs<TM x TN>)
+           -> (!logitile.bases<TM x TN x acc>, !logitile.centres<TM>)
+        %tile = arith.divui %column, %tn : index
+        logitile.store %centre to %centres at [%tile, %row] : !logitile.centres<TM> to !logitile.centre_views
+        logitile.store %base to %bases at [%row, %column] : !logitile.bases<TM x TN x acc> to !logitile.base_views
+        scf.yield %next : !logitile.row_state<TM>
+      }
+      logitile.store %state to %partial at [%vocab_split, %row] : !logitile.row_state<TM> to !logitile.state_views
+    }
+  }
+}
