@@ -79,12 +79,14 @@ private:
     to = named.data();
     count = named.size();
   }
-  void readList(py::handle list, const char *const *&to, size_t &count) {
-    std::vector<const char *> &texts = lists.emplace_back();
-    for (py::handle entry : list)
-      texts.push_back(nameOf(entry));
-    to = texts.data();
-    count = texts.size();
+  void readList(py::handle list, const lt_gradient *&to, size_t &count) {
+    for (py::handle entry : list) {
+      auto [name, part, type] = entry.cast<std::tuple<std::string, std::string, int>>();
+      gradients.push_back(
+          {names.emplace_back(name).c_str(), valueOf("part", part, lt_operand_part_name), static_cast<lt_type>(type)});
+    }
+    to = gradients.data();
+    count = gradients.size();
   }
 
   const py::kwargs &arguments;
@@ -94,7 +96,7 @@ private:
   lt_slice slice{};
   std::vector<lt_projection> projections;
   std::deque<std::vector<lt_named_type>> types;
-  std::deque<std::vector<const char *>> lists;
+  std::vector<lt_gradient> gradients;
   std::deque<std::string> names;
 };
 } // namespace

@@ -26,7 +26,8 @@ DEEP = f"@g = external global {'[1 x ' * 200_000}i8{']' * 200_000}"  # LLVM's pa
 def program(spec=SPEC, **request):
     float32 = _native.TYPES["float32"]
     given = {
-        "projections": [("z", 8, float32, float32, float32)], "gradients": ["z.hidden", "z.weight"],
+        "projections": [("z", 8, float32, float32, float32)],
+        "gradients": [("z", "hidden", float32), ("z", "weight", float32)],
         "mode": "early", "workspace": 1 << 26, "threads": 2, "target": _native.host_target(),
     }  # fmt: skip
     return _native.Program(_native.Engine(disk_cache=""), spec=spec, **given | request)

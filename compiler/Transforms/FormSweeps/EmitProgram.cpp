@@ -570,7 +570,7 @@ void ProgramEmitter::emitGradient() {
     SmallVector<Value> columns, coefficients;
     for (auto [i, row] : llvm::enumerate(gradient.rows)) {
       auto [column, coefficient] = row;
-      // A result of its own: kernels may change it in place.
+      // A result of its own: kernels may change it in place. Its name is for reading; the adjoint has its number.
       std::string name = ("row." + gradient.name + "." + Twine(i)).str();
       int point = std::max<int>(pointOf(coefficient), backwardStage() * kHops);
       Request wanted{name, coefficient, Part::Whole, false};
@@ -595,6 +595,7 @@ void ProgramEmitter::emitPerTokenGradients() {
       continue;
     Value dense;
     if (gradient.dense) {
+      // For reading: the adjoint below has the number of the result.
       std::string name = ("gradient." + gradient.name).str() + (gradient.index < 0 ? "" : "." + std::to_string(gradient.index));
       int point = std::max<int>(pointOf(gradient.dense), backwardStage() * kHops);
       Request wanted{name, gradient.dense, Part::Whole, false};
