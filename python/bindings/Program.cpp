@@ -81,9 +81,11 @@ private:
   }
   void readList(py::handle list, const lt_gradient *&to, size_t &count) {
     for (py::handle entry : list) {
-      auto [name, part, type] = entry.cast<std::tuple<std::string, std::string, int>>();
+      auto gradient = py::isinstance<py::str>(entry) ? py::tuple() : entry.cast<py::tuple>();
+      if (gradient.size() != 3)
+        throw py::type_error("a gradient is a tuple of the name of its input, the part of it, and the code of a type");
       gradients.push_back(
-          {names.emplace_back(name).c_str(), valueOf("part", part, lt_operand_part_name), static_cast<lt_type>(type)});
+          {nameOf(gradient[0]), valueOf("part", gradient[1].cast<std::string>(), lt_operand_part_name), typeOf(gradient[2])});
     }
     to = gradients.data();
     count = gradients.size();
