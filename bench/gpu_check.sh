@@ -67,11 +67,11 @@ if [ -n "$missing" ]; then
   skip "numbers of all suites" "not installed:$missing"
 else
   workers=$(( $(nproc) < 6 ? $(nproc) : 6 ))
-  suites="test/e2e/test_emulator.py test/e2e/test_corners.py" seconds=300
+  suites="test/e2e/gpu/test_emulator.py test/e2e/numbers/test_corners.py" seconds=300
   if [ "${LOGITILE_TEST_FULL:-0}" = 1 ]; then
-    suites="$suites test/e2e/test_canaries.py test/e2e/test_chunk_parity.py" seconds=3600
+    suites="$suites test/e2e/numbers/test_canaries.py test/e2e/numbers/test_chunk_parity.py" seconds=3600
   fi
-  pytest_step "exact losses, $half" $seconds -n $workers test/e2e/test_same_bits.py
+  pytest_step "exact losses, $half" $seconds -n $workers test/e2e/numbers/test_same_bits.py
   if [ -n "$gpu" ]; then
     export LOGITILE_TEST_BACKEND=cuda
     pytest_step "numbers of all suites, $gpu" $seconds -n $workers $suites

@@ -178,7 +178,7 @@ def ExpandMathPass : Pass<"logitile-expand-math", "mlir::ModuleOp"> {
   let summary = "elementary functions become arithmetic";
   let description = [{
     Before: functions with math ops on f32 scalars or vectors. After: the same in arith and vector ops and those math
-    ops that the instruction set has. Error bounds stand beside each function in ExpandMath. NaN, infinities and
+    ops that the instruction set has. Error bounds stand beside each function in MathFunctions.cpp. NaN, infinities and
     results below the normal range are as in the C library; there is no fast-math. A module for CPUs with more than
     `inlined` elementary functions calls private functions, one for each kind and type, instead of having the arithmetic
     of each in its place.

@@ -1,7 +1,7 @@
 // Library.cpp - the emulator as a library of its own: the functions that the runtime finds in it. Exceptions end here, because
 // those of this library mean nothing outside.
 #include "emulator/Program.h"
-#include "emulator/TensorMap.h"
+#include "emulator/core/TensorMap.h"
 #include "runtime/emulator/Interface.h"
 #include "llvm/Support/ErrorHandling.h"
 #include <cstdlib>

@@ -1,9 +1,9 @@
 // Program.cpp - has a lowered module compiled for the host and runs the blocks of a launch one after another. What the code
 // calls back is in the files of the instructions.
 #include "emulator/Program.h"
-#include "emulator/Block.h"
-#include "emulator/Lower.h"
-#include "emulator/Numbers.h"
+#include "emulator/block/Block.h"
+#include "emulator/lowering/Lower.h"
+#include "emulator/core/Numbers.h"
 #include "llvm/Bitcode/BitcodeWriter.h"
 #include "llvm/IR/DebugInfo.h"
 #include "llvm/IR/Module.h"

@@ -1,7 +1,7 @@
 // Program.h - the emulator's face: a module for NVPTX is loaded once and its kernels are launched on the CPU, every
 // access checked. Headers of LLVM are not needed to use it.
 #pragma once
-#include "emulator/GlobalMemory.h"
+#include "emulator/block/GlobalMemory.h"
 #include "runtime/emulator/Interface.h"
 #include <memory>
 

@@ -1,6 +1,6 @@
 // XlaFfi.h - what handlers use of the C interface of XLA's foreign function calls (xla/ffi/api/c_api.h), declared here.
 // So no header of XLA is needed to build, and one library serves every jaxlib whose interface has this layout.
-// test/python/test_xla_interface.py compares the declarations with the header that jaxlib ships.
+// test/python/frameworks/test_xla_interface.py compares the declarations with the header that jaxlib ships.
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -59,7 +59,7 @@ struct TensorMatrix {
 inline constexpr size_t kTensorMapBytes = 128;
 
 struct Outcome {
-  Text reports, facts;     // for people, and as JSON (jsonOf in emulator/Report.h); null for a correct kernel
+  Text reports, facts;     // for people, and as JSON (jsonOf in emulator/core/Report.h); null for a correct kernel
   KernelCounters counters;
   bool isInterrupted;      // blocks are missing
 };

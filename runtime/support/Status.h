@@ -30,7 +30,7 @@ struct Error {
   std::string computedIndex;    // of an index that the loss computes: its buffer
   // Of faults in a kernel:
   std::string kernel;
-  std::string faults; // JSON, see emulator/Report.h
+  std::string faults; // JSON, see emulator/core/Report.h
 };
 
 /// Success, or an error. Copies share the error.

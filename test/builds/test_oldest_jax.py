@@ -12,8 +12,8 @@ from commands import run
 pytestmark = pytest.mark.full
 PROCESSES = ("-n", "2", "--dist", "worksteal")
 
-TESTS = ("test/python/test_jax.py", "test/python/test_jax_programs.py", "test/python/test_xla_interface.py",
-         "test/e2e/test_jax_losses.py", "test/e2e/test_jax_meshes.py")  # fmt: skip
+TESTS = ("test/python/frameworks/test_jax.py", "test/python/frameworks/test_jax_programs.py", "test/python/frameworks/test_xla_interface.py",
+         "test/e2e/frameworks/test_jax_losses.py", "test/e2e/frameworks/test_jax_meshes.py")  # fmt: skip
 
 
 @pytest.fixture(scope="module")

@@ -14,8 +14,8 @@ from commands import run
 
 BUILD = tree.ROOT / "build-san"
 PYTHON_TESTS = [
-    "test/python/test_native.py", "test/python/test_calls.py", "test/python/test_call_errors.py",
-    "test/e2e/test_corners.py",
+    "test/python/runtime/test_native.py", "test/python/calls/test_calls.py", "test/python/calls/test_call_errors.py",
+    "test/e2e/numbers/test_corners.py",
 ]  # fmt: skip
 # What a build without optimisation and with other libraries cannot pass: limits of time, names in the core.
 LEFT_OUT = ["test_the_libraries_export_and_need_little", "test_a_warm_call_costs_little"]

@@ -1,5 +1,5 @@
 /* run_plan.c - a C program without Python: loads a saved plan, runs it forward and backward, and checks the numbers against
- * its own. The plan is of the hand-made loss of test/unit/RuntimePlans.h, with gradients in a phase of their own. */
+ * its own. The plan is of the hand-made loss of test/unit/runtime/RuntimePlans.h, with gradients in a phase of their own. */
 #include "runtime/logitile.h"
 #include <math.h>
 #include <stdio.h>

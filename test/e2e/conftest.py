@@ -10,7 +10,8 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 
 HERE = pathlib.Path(__file__).resolve().parent
 BUILD = pathlib.Path(os.environ.get("LOGITILE_BUILD", HERE.parents[1] / "build"))
-for folder in (BUILD / "python", HERE.parents[1] / "examples", HERE.parent / "python", HERE):
+HELPERS = (HERE.parent / "python", HERE)
+for folder in (*sorted(HERE.glob("*/")), BUILD / "python", HERE.parents[1] / "examples", *HELPERS):
     sys.path.insert(0, str(folder))  # before what PYTHONPATH names, even where it names this one too
 
 import backends  # noqa: E402

@@ -1,7 +1,7 @@
 // driver.cpp - runs one case of a CUDA program in the emulator: the program's host code as a shared library, and its device code as
 // LLVM IR. It stands in for the parts of CUDA's runtime and driver that the host code calls. What is right is decided elsewhere.
 #include "emulator/Program.h"
-#include "emulator/TensorMap.h"
+#include "emulator/core/TensorMap.h"
 #include "runtime/emulator/HostCode.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"

@@ -1,4 +1,5 @@
 """Bugs to put into the translated code of a kernel: instructions left out or changed, by their text."""
+
 from __future__ import annotations
 
 import dataclasses

@@ -1,4 +1,5 @@
 """A backend is one folder: compiler and runtime ask through compiler/Target, and name no backend."""
+
 from __future__ import annotations
 
 import pathlib
@@ -17,8 +18,10 @@ USERS = {
 DEVICES = ("runtime/cpu/", "runtime/cuda/", "runtime/gpu/", "runtime/emulator/")
 COMMENT = re.compile(r"//.*")
 NAMES = r'"(?:cpu|cuda|emu)(?::|")'
-QUESTION = re.compile(rf"\b(?:DeviceKind|isForGpu|isCuda|packsPanels)\b|[=!]=\s*{NAMES}|starts_with\({NAMES}"
-                      r"|\bprefix\(\)\s*[=!]=|\b(?:CPU|GPU)Target::from\b|\b(?:dynamic_)?cast<[^<>]*Target\b")
+QUESTION = re.compile(
+    rf"\b(?:DeviceKind|isForGpu|isCuda|packsPanels)\b|[=!]=\s*{NAMES}|starts_with\({NAMES}"
+    r"|\bprefix\(\)\s*[=!]=|\b(?:CPU|GPU)Target::from\b|\b(?:dynamic_)?cast<[^<>]*Target\b"
+)
 
 
 def uses_of_backends(root: pathlib.Path) -> list[str]:
@@ -67,15 +70,29 @@ def test_a_use_of_a_backend_is_found(tmp_path):
     for file in ("compiler/A", "compiler/Backends/NVPTX/B", "compiler/Backends/CPU/C", "runtime/cpu/D"):
         tree.write(tmp_path, f"{file}.cpp", use)
     assert [line.split()[0] for line in uses_of_backends(tmp_path)] == [
-        "compiler/A.cpp", "compiler/Backends/NVPTX/B.cpp"]
+        "compiler/A.cpp",
+        "compiler/Backends/NVPTX/B.cpp",
+    ]
 
 
 def test_a_question_of_kind_is_found(tmp_path):
-    lines = ["bool isForGpu = false;", 'if (prefix == "cpu")', 'name.starts_with("cuda:")',
-             "// isForGpu", 'error = "cpu";', "if (target.backend.prefix() == kPrefix)",
-             "cpu::CPUTarget::from(target)", "dynamic_cast<const cuda::GPUTarget *>(&target)"]
+    lines = [
+        "bool isForGpu = false;",
+        'if (prefix == "cpu")',
+        'name.starts_with("cuda:")',
+        "// isForGpu",
+        'error = "cpu";',
+        "if (target.backend.prefix() == kPrefix)",
+        "cpu::CPUTarget::from(target)",
+        "dynamic_cast<const cuda::GPUTarget *>(&target)",
+    ]
     tree.write(tmp_path, "compiler/A.cpp", "\n".join(lines))
     tree.write(tmp_path, "compiler/Backends/CPU/B.cpp", "bool isForGpu;")
     assert [line.split()[0] for line in questions_of_kind(tmp_path)] == [
-        "compiler/A.cpp:1", "compiler/A.cpp:2", "compiler/A.cpp:3", "compiler/A.cpp:6", "compiler/A.cpp:7",
-        "compiler/A.cpp:8"]
+        "compiler/A.cpp:1",
+        "compiler/A.cpp:2",
+        "compiler/A.cpp:3",
+        "compiler/A.cpp:6",
+        "compiler/A.cpp:7",
+        "compiler/A.cpp:8",
+    ]

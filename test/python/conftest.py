@@ -15,7 +15,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("LOGITILE_BUILD", ROOT / "build"))
 BUILT = BUILD / "python"  # the sources with the native module beside them
 PACKAGE = BUILT if (BUILT / "logitile").is_dir() else ROOT / "python"
-for folder in (PACKAGE, pathlib.Path(__file__).resolve().parent):
+HERE = pathlib.Path(__file__).resolve().parent
+for folder in (*sorted(HERE.glob("*/")), PACKAGE, HERE):  # tests may use what other tests define
     sys.path.insert(0, str(folder))  # before what PYTHONPATH names, even where it names this one too
 
 

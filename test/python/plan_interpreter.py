@@ -47,7 +47,8 @@ class Part:
 
 _HEADER = re.compile(
     r"logitile\.(sweep|finish) @(\w+) (\w+)(?: of @(\w+))?(?: places \d+)?( summed)? (?:state|results) "
-    r"\[(.*?)\] (?:picks \[(.*)\] )?(?:init )?\{")
+    r"\[(.*?)\] (?:picks \[(.*)\] )?(?:init )?\{"
+)
 _OP = re.compile(r"(%[\w#-]+) = ([\w.]+)(.*)")
 
 

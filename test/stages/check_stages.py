@@ -5,6 +5,7 @@ Texts are compared as logitile-opt prints them: names of values are for readers,
 Run as: check_stages.py FILE, a module of the spec stage where $TARGET stands for the target of its request,
 or $CPU where only CPUs can run it.
 """
+
 from __future__ import annotations
 
 import itertools

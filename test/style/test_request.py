@@ -2,6 +2,7 @@
 
 What cannot be made from it agrees with it.
 """
+
 from __future__ import annotations
 
 import ast

@@ -1,4 +1,5 @@
 """Python files pass ruff with the rules of pyproject.toml, which are those of the commit hook."""
+
 from __future__ import annotations
 
 import pathlib

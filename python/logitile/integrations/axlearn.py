@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 
 from ..errors import CallTypeError, CallValueError
-from .metrics import call, number
+from .metrics import call, coefficient, known
 from .traced_logits import TracedLogits, logits_of
 
 
@@ -41,8 +41,8 @@ def cross_entropy(
     target_labels: Any,
     *,
     live_targets: Any = None,
-    z_loss_scale: float = 0.0,
-    label_smoothing: float = 0.0,
+    z_loss_scale: Any = 0.0,
+    label_smoothing: Any = 0.0,
     soft_target_labels: Any = None,
     chunks: int | None = None,
 ) -> tuple[Any, dict[str, Any]]:
@@ -54,7 +54,7 @@ def cross_entropy(
         live_targets: bool, int or float, broadcastable to `target_labels`: how much each counts. Left out:
             all labels in the vocabulary count.
         z_loss_scale: 0 or more, the weight of lse**2 in the loss.
-        label_smoothing: from 0 to 1.
+        label_smoothing: from 0 to 1. Both may be arrays of one number, also such that JAX traces.
         soft_target_labels: [..., V], probabilities in the place of `target_labels`, without smoothing.
         chunks: of tokens. AXLearn has no such argument; None leaves it to the memory budget.
 
@@ -62,10 +62,10 @@ def cross_entropy(
         The loss, and `total_loss` (the same), `z_loss` (without its scale), `cross_entropy_loss` and
         `accuracy`, each divided by the sum of `live_targets`, at least by 1; and `per_target_loss` [...],
         which is 0 where nothing counts. The loss alone carries a gradient: of the logits, of
-        `soft_target_labels`, and of `live_targets` where those are floats.
+        `soft_target_labels`, of both numbers, and of `live_targets` where those are floats.
 
     Raises:
-        CallTypeError: `logits` is an array, or a number is traced.
+        CallTypeError: `logits` is an array, or a number is none.
         CallValueError: a number is out of range, or labels are smoothed twice.
     """
     if not isinstance(logits, TracedLogits):
@@ -73,16 +73,9 @@ def cross_entropy(
             f"'logits' is a {type(logits).__name__}; give deferred_logits(compute_logits, predictions), "
             "so that no array of logits is made"
         )
-    z_loss_scale = number("z_loss_scale", z_loss_scale)
-    label_smoothing = number("label_smoothing", label_smoothing)
-    if z_loss_scale < 0:
-        raise CallValueError(f"z_loss_scale={z_loss_scale!r} must not be negative")
-    if not 0 <= label_smoothing <= 1:
-        raise CallValueError(f"label_smoothing={label_smoothing!r} must lie between 0 and 1")
-    if soft_target_labels is not None and label_smoothing != 0:
-        raise CallValueError(
-            f"label_smoothing={label_smoothing!r} does not go with soft_target_labels; make it 0"
-        )
+    z_loss_scale = coefficient("z_loss_scale", z_loss_scale)
+    label_smoothing = coefficient("label_smoothing", label_smoothing)
+    _check(known(z_loss_scale), known(label_smoothing), soft_target_labels is not None)
     if live_targets is None:
         live_targets = (target_labels >= 0) & (target_labels < logits.shape[-1])
     is_weighted = jnp.issubdtype(jnp.result_type(live_targets), jnp.floating)
@@ -103,9 +96,20 @@ def cross_entropy(
         "total_loss": loss,
         "z_loss": mean(out.z_loss),
         "cross_entropy_loss": mean(out.cross_entropy),
-        "per_target_loss": out.cross_entropy + z_loss_scale * out.z_loss,
+        "per_target_loss": out.cross_entropy + jax.lax.stop_gradient(z_loss_scale) * out.z_loss,
         "accuracy": mean(out.correct),
     }
+
+
+def _check(z_loss_scale: float | None, label_smoothing: float | None, is_soft: bool) -> None:
+    """Refuses numbers that are out of range; None stands for those that JAX traces."""
+    if z_loss_scale is not None and z_loss_scale < 0:
+        raise CallValueError(f"z_loss_scale={z_loss_scale!r} must not be negative")
+    if label_smoothing is not None and not 0 <= label_smoothing <= 1:
+        raise CallValueError(f"label_smoothing={label_smoothing!r} must lie between 0 and 1")
+    if is_soft and label_smoothing != 0:
+        given = "traced by JAX" if label_smoothing is None else repr(label_smoothing)
+        raise CallValueError(f"label_smoothing={given} does not go with soft_target_labels; make it 0")
 
 
 def chunked_metrics(
@@ -113,7 +117,7 @@ def chunked_metrics(
     input_batch: Mapping[str, Any],
     *,
     predict_outputs: Mapping[str, Any],
-    z_loss_scale: float | None = None,
+    z_loss_scale: Any = None,
     scan_chunk: int | None = None,
     pad_token_id: int | None = None,
 ) -> tuple[Any, dict[str, Any], dict[str, tuple[Any, Any]]]:
@@ -143,9 +147,10 @@ def chunked_metrics(
     live = input_batch.get("live_targets")
     if live is None:
         live = labels >= 0
+    scale = 0.0 if z_loss_scale is None else z_loss_scale
     loss, made = cross_entropy(
-        deferred_logits(compute_logits, predict_outputs), labels, live_targets=live,
-        z_loss_scale=z_loss_scale or 0.0, chunks=_chunks(labels.shape[1], scan_chunk),
+        deferred_logits(compute_logits, predict_outputs), labels, live_targets=live, z_loss_scale=scale,
+        chunks=_chunks(labels.shape[1], scan_chunk),
     )  # fmt: skip
     count, rows = live.sum(), labels.shape[0]
     per_token = made["per_target_loss"] * live

@@ -18,6 +18,7 @@ from .. import losses
 from ..errors import CallValueError
 from ..messages.names import did_you_mean
 from ..parallel import vocab_parallel
+from .coefficients import constant
 from .heads import head
 
 __all__ = ("LinearCrossEntropy", "LinearCrossEntropyImpl", "VocabParallelOptions", "linear_cross_entropy")
@@ -111,7 +112,7 @@ def linear_cross_entropy(
         losses.cross_entropy,
         reduction=reduction,
         ignore_index=ignore_index,
-        softcap=softcap,
+        softcap=constant("softcap", softcap),
         returns=("lse",) if return_lse else (),
     )
     if vocab_parallel_options is not None:

@@ -20,6 +20,7 @@ import torch
 from torch import Tensor, nn
 
 from ..language import functions as lt
+from .plans import Plan
 
 # A step is a tuple: ("projection", number), ("scale", step, factor), ("tanh", step), ("add", step, step).
 Step = tuple[Any, ...]
@@ -29,15 +30,16 @@ Fused = Callable[[Tensor, Tensor, Tensor | None], Any]
 class DeferringLinear(nn.Linear):
     """A linear layer whose result in training is deferred. `fused` is called with the layer's input, weight
     and bias from inside the own forward of the layer, where hooks, such as those of FSDP, have gathered the
-    weight.
+    weight. Under a tensor parallel plan all of them are DTensors.
     """
 
     def forward(self, input: Tensor, fused: Fused | None = None, now: bool = False) -> Any:
         """The logits [..., V] of hidden states [..., D]; in training a `Deferred`, unless `now` is true."""
+        plan: Plan | None = self.__dict__.get("plan")
         if fused is not None:
-            return fused(input, self.weight, self.bias)
+            return fused(input if plan is None else plan.placed(input), self.weight, self.bias)
         if now or not ("defers" in self.__dict__ or (self.training and torch.is_grad_enabled())):
-            return super().forward(input)
+            return super().forward(input) if plan is None else plan.logits(self, input)
         return Deferred((Projection(self, input),), ("projection", 0), input.dtype)
 
 
@@ -49,8 +51,15 @@ class _Users(weakref.WeakSet[Any]):
         return _Users(copy.deepcopy(list(self), memo))
 
 
-def defer(layer: nn.Linear, user: object) -> None:
-    """Makes a linear layer a deferring one, which it is until `release` of its last user."""
+def defer(layer: nn.Linear, user: object, plan: Plan | None = None) -> None:
+    """Makes a linear layer a deferring one, which it is until `release` of its last user.
+
+    Args:
+        plan: the tensor parallel plan that the layer is under, which is set aside.
+    """
+    if plan is not None and "plan" not in layer.__dict__:
+        plan.set_aside(layer)
+        layer.__dict__["plan"] = plan
     layer.__dict__.setdefault("users", _Users()).add(user)
     layer.__class__ = DeferringLinear
 
@@ -62,6 +71,9 @@ def release(layer: DeferringLinear, user: object) -> None:
     if not users:
         del layer.__dict__["users"]
         layer.__class__ = nn.Linear  # type: ignore[assignment]
+        plan = layer.__dict__.pop("plan", None)
+        if plan is not None:
+            plan.put_back(layer)
 
 
 @contextlib.contextmanager
@@ -79,7 +91,9 @@ def deferring(module: nn.Module) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Projection:
-    """An output layer and the hidden states [..., D] that it was called with."""
+    """An output layer and the hidden states [..., D] that it was called with; under a tensor parallel plan
+    they may be those of this process's tokens.
+    """
 
     layer: DeferringLinear
     hidden: Tensor
@@ -106,7 +120,9 @@ class Deferred:
     def shape(self) -> torch.Size:
         """That of the logits."""
         first = self.projections[0]
-        return torch.Size((*first.hidden.shape[:-1], first.layer.out_features))
+        plan: Plan | None = first.layer.__dict__.get("plan")
+        leading = first.hidden.shape[:-1] if plan is None else plan.leading(first.hidden)
+        return torch.Size((*leading, first.layer.out_features))
 
     @property
     def ndim(self) -> int:

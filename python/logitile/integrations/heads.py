@@ -2,13 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ..head import kept_head as head
 
-__all__ = ("given", "head")
-
-
-def given(**numbers: float) -> dict[str, Any]:
-    """The coefficients of a call that are not 0: a term whose coefficient is left out costs nothing."""
-    return {name: number for name, number in numbers.items() if number != 0}
+__all__ = ("head",)

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 
 from ..errors import CallValueError
-from .metrics import call, number
+from .metrics import call, coefficient
 from .traced_logits import logits_of
 
 _METHOD = "logits_from_hidden_states_for_vocab_tiling"
@@ -84,7 +85,7 @@ def _is_deterministic(config: Any, is_train: bool) -> bool:
 def _sums(logits: Callable[[Any], Any], hidden: Any, data: Mapping[str, Any], config: Any) -> tuple[Any, Any]:
     if config.num_vocab_tiling < 1:
         raise CallValueError(f"num_vocab_tiling={config.num_vocab_tiling!r} must be 1 or more")
-    weight = number("z_loss_multiplier", config.z_loss_multiplier)
+    weight = coefficient("z_loss_multiplier", config.z_loss_multiplier)
     tokens = hidden.reshape(-1, hidden.shape[-1])  # MaxText's output layers take the tokens of a tile so
     out = call(
         logits_of(logits, tokens),
@@ -93,4 +94,4 @@ def _sums(logits: Callable[[Any], Any], hidden: Any, data: Mapping[str, Any], co
         chunks=config.num_vocab_tiling if config.num_vocab_tiling > 1 else None,
         z_loss=weight,
     )
-    return out.loss, jnp.float32(weight) * out.z_loss.sum()
+    return out.loss, jax.lax.stop_gradient(jnp.float32(weight)) * out.z_loss.sum()

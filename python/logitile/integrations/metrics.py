@@ -14,7 +14,7 @@ import jax.numpy as jnp
 from ..errors import CallTypeError
 from ..head import Head, jit
 from ..language import functions as lt
-from ..language.annotations import Dense, Logits, Token
+from ..language.annotations import Dense, Logits, Scalar, Token
 from ..language.definition import loss
 from ..language.outputs import Outputs
 from .traced_logits import Step, TracedLogits
@@ -22,18 +22,24 @@ from .traced_logits import Step, TracedLogits
 _IGNORED = -100
 
 
-def number(name: str, given: Any) -> float:
-    """A coefficient, which a project may keep in an array.
+def coefficient(name: str, given: Any) -> Any:
+    """A coefficient, which a project may keep in an array: a number, or what JAX traces, without axes.
+    Kernels read it at each call.
 
     Raises:
-        CallTypeError: it is traced by JAX, or no number.
+        CallTypeError: it is no number.
     """
-    if isinstance(given, jax.core.Tracer):
-        raise CallTypeError(f"{name} is traced by JAX, but kernels are compiled for it; give a Python number")
+    if isinstance(given, jax.core.Tracer) and given.size == 1:
+        return given.reshape(()).astype(jnp.float32)
     try:
         return float(given)
     except (TypeError, ValueError):
         raise CallTypeError(f"{name}={given!r} must be a number") from None
+
+
+def known(value: Any) -> float | None:
+    """The number of a coefficient; None where JAX traces it."""
+    return None if isinstance(value, jax.core.Tracer) else value
 
 
 def call(
@@ -43,7 +49,7 @@ def call(
     divisor: Any = None,
     soft_target: Any = None,
     chunks: int | None = None,
-    **constants: float,
+    **coefficients: Any,
 ) -> Any:
     """Loss and metrics of all tokens, in one pass over the vocabulary.
 
@@ -53,7 +59,7 @@ def call(
         divisor: of the loss, one number; None means the sum over tokens.
         soft_target: [..., V], probabilities in the place of `target`.
         chunks: of tokens; None leaves it to the budget of the head.
-        constants: `z_loss` and `label_smoothing`.
+        coefficients: `z_loss` and `label_smoothing`. A number of 0 leaves its term out.
 
     Returns:
         `Outputs(loss, cross_entropy, z_loss, correct)`. All but `loss` are per token, not multiplied by
@@ -64,29 +70,23 @@ def call(
     inputs = {"live": live.astype(jnp.float32), "has_class": has_class.astype(jnp.float32)}
     if soft_target is not None:
         inputs["soft_target"] = soft_target
-    made = _head(logits.steps, logits.layout, chunks, divisor is None, tuple(sorted(constants.items())))
+    inputs |= {name: value for name, value in coefficients.items() if known(value) != 0}
+    made = _head(logits.steps, logits.layout, chunks, divisor is None)
     if divisor is not None:
         inputs["divisor"] = divisor
     return made(logits.hidden, logits.weight, target=label, **inputs)
 
 
 @functools.lru_cache(maxsize=256)
-def _head(
-    steps: Sequence[Step],
-    layout: str,
-    chunks: int | None,
-    is_sum: bool,
-    constants: Sequence[tuple[str, float]],
-) -> Head:
+def _head(steps: Sequence[Step], layout: str, chunks: int | None, is_sum: bool) -> Head:
     def metrics(
         z: Logits,
         target: Token[int],
         live: Token[float],
         has_class: Token[float],
         soft_target: Dense[float] | None = None,
-        *,
-        z_loss: float = 0.0,
-        label_smoothing: float = 0.0,
+        z_loss: Scalar | None = None,
+        label_smoothing: Scalar | None = None,
     ):
         for step in steps:
             z = lt.tanh(z) if step[0] == "tanh" else z * step[1]
@@ -94,10 +94,10 @@ def _head(
         if soft_target is not None:
             cross_entropy = lt.sum(soft_target * (lse - z))
         else:
-            cross_entropy = has_class * (1 - label_smoothing) * (lse - z[target])
-            if label_smoothing > 0:
-                cross_entropy = cross_entropy + label_smoothing * (lse - lt.mean(z))
-        value = cross_entropy + z_loss * lse * lse if z_loss > 0 else cross_entropy
+            cross_entropy = has_class * (lse - z[target])
+            if label_smoothing is not None:
+                cross_entropy = (1 - label_smoothing) * cross_entropy + label_smoothing * (lse - lt.mean(z))
+        value = cross_entropy if z_loss is None else cross_entropy + z_loss * lse * lse
         return Outputs(
             loss=live * value,
             cross_entropy=lt.stop_gradient(cross_entropy),
@@ -107,4 +107,4 @@ def _head(
 
     bound: dict[str, Any] = {"ignore": "target", "ignore_index": _IGNORED, "chunks": chunks}
     bound |= {"weight_layout": layout, "reduction": "sum" if is_sum else "mean"}
-    return jit(loss(metrics), **bound, **dict(constants))
+    return jit(loss(metrics), **bound)

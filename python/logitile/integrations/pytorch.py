@@ -16,8 +16,8 @@ from torch import Tensor
 
 from .. import losses
 from ..errors import CallTypeError, CallValueError
-from ..losses.ranges import check
-from .heads import given, head
+from .coefficients import Coefficient, check, given, is_number
+from .heads import head
 
 __all__ = ("LinearCrossEntropyLoss", "LinearCrossEntropyOptions", "linear_cross_entropy")
 
@@ -69,7 +69,7 @@ def linear_cross_entropy(
     weight: Tensor | None = None,
     reduction: str = "mean",
     ignore_index: int | None = None,
-    label_smoothing: float = 0.0,
+    label_smoothing: Coefficient = 0.0,
     options: LinearCrossEntropyOptions | None = None,
 ) -> Tensor:
     """Cross-entropy of `input @ linear_weight.T + linear_bias`, as torch.nn.functional.linear_cross_entropy.
@@ -83,7 +83,8 @@ def linear_cross_entropy(
         weight: one per class, [C].
         reduction: "mean", "sum" or "none".
         ignore_index: None means -100 for class indices; probabilities take none.
-        label_smoothing: from 0 to 1.
+        label_smoothing: from 0 to 1. It may be a tensor without axes, which gets a gradient if it requires
+            one.
         options: LinearCrossEntropyOptions of this module or of torch.nn.
 
     Returns: the loss, in the type of `input`.
@@ -116,8 +117,9 @@ def linear_cross_entropy(
     else:
         flat = _Flat(input, linear_weight, target, linear_bias, is_soft)
         loss = flat.loss(text, reduction, bound, inputs)
-    allows_one = options is not None and not options.allow_retain_graph and not (is_soft or positions)
-    if allows_one and reduction != "none" and not label_smoothing and not torch.compiler.is_compiling():
+    allows_one = options is not None and not options.allow_retain_graph and reduction != "none"
+    is_plain = not (is_soft or positions) and is_number(label_smoothing, 0)
+    if allows_one and is_plain and not torch.compiler.is_compiling():
         loss = Once.apply(loss)
     return loss.to(input.dtype)
 
@@ -143,7 +145,7 @@ class LinearCrossEntropyLoss(torch.nn.Module):
         reduction: str = "mean",
         weight: Tensor | None = None,
         ignore_index: int | None = None,
-        label_smoothing: float = 0.0,
+        label_smoothing: Coefficient = 0.0,
         options: LinearCrossEntropyOptions | None = None,
     ) -> None:
         super().__init__()

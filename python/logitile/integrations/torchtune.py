@@ -8,6 +8,7 @@ docs/integrations/torchtune.md says what differs.
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import torch
@@ -18,8 +19,11 @@ from ..errors import CallTypeError, CallValueError
 from ..language import functions as lt
 from ..language.annotations import Logits, Scalar, Token, Vocab
 from ..language.definition import loss
-from ..losses.ranges import check
+from ..messages.names import listed
+from . import shards
+from .coefficients import Coefficient, check
 from .heads import head
+from .plans import plan_of
 from .shapes import check_shape
 
 __all__ = (
@@ -61,7 +65,7 @@ class _AppliesOutputLayer(torch.nn.Module):
             raise AttributeError("the loss has no output layer yet; call set_model_output(model) first")
 
         def call(hidden: Tensor, weight: Tensor, bias: Tensor | None) -> Any:
-            return made(hidden, weight, target=target, bias=bias)
+            return shards.call(made, [(hidden, weight)], {"target": target, "bias": bias})
 
         return _through(self.linear_projection, hidden, call)
 
@@ -72,11 +76,8 @@ class LinearCrossEntropyLoss(_AppliesOutputLayer):
     Args:
         num_output_chunks: chunks of tokens.
         ignore_index: the target of tokens that count nowhere.
-        tp_enabled: refused if true; heads with tensor-parallel weights are not part of this module.
+        tp_enabled: has no effect: an output layer under a tensor parallel plan is seen as one.
         mask_ignored_tokens: has no effect on results; ignored tokens are always dropped before the work.
-
-    Raises:
-        CallValueError: tp_enabled is true.
     """
 
     def __init__(
@@ -87,19 +88,23 @@ class LinearCrossEntropyLoss(_AppliesOutputLayer):
         mask_ignored_tokens: bool = True,
     ):
         super().__init__()
-        if tp_enabled:
-            raise CallValueError(
-                "tp_enabled=True: an output layer that is sharded over processes is not supported; keep it "
-                "whole on each process"
-            )
         self.num_output_chunks = num_output_chunks
         self.ignore_index = ignore_index
         self.tp_enabled = tp_enabled
         self.mask_ignored_tokens = mask_ignored_tokens
 
     def patch_tp_plan(self, tp_plan: Any) -> dict[str, Any]:
-        """Refused: see `tp_enabled`."""
-        raise CallValueError("patch_tp_plan: an output layer that is sharded over processes is not supported")
+        """Returns the plan itself: logits need no layout, since there are none.
+
+        Raises:
+            CallValueError: the plan leaves the output layer whole.
+        """
+        if not {"output", "decoder.output"} & set(tp_plan):
+            raise CallValueError(
+                f"the tensor parallel plan has rules for {listed(sorted(tp_plan))}, but none for the output "
+                "layer; add 'output', such as ColwiseParallel(input_layouts=Shard(1))"
+            )
+        return tp_plan
 
     @property
     def tp_requires_loss_parallel_ctx_manager(self) -> bool:
@@ -119,8 +124,9 @@ class LinearCrossEntropyLoss(_AppliesOutputLayer):
         """The mean over the tokens that count; 0 if there is none.
 
         Args:
-            outputs: hidden states of the model, [batch, sequence, D].
-            targets: [batch, sequence].
+            outputs: hidden states of the model, [batch, sequence, D]; under a tensor parallel plan a DTensor,
+                or what the plan of the output layer takes.
+            targets: [batch, sequence], the same on every process of the plan.
 
         Returns: float32, without an axis.
 
@@ -144,7 +150,8 @@ class LinearGRPOLoss(_AppliesOutputLayer):
     Args:
         num_output_chunks: chunks of tokens.
         epsilon: not read, as in torchtune: the ratio of the policy to itself is 1.
-        kl_coeff: the weight of the divergence from the reference.
+        kl_coeff: the weight of the divergence from the reference. It may be a tensor without axes, which
+            gets a gradient if it requires one.
         ignore_index: the target of tokens whose log-probability is 0, without a gradient. torchtune knows
             -100 alone.
         mask_pre_projection: not read, as in torchtune.
@@ -154,7 +161,7 @@ class LinearGRPOLoss(_AppliesOutputLayer):
         self,
         num_output_chunks: int = 8,
         epsilon: float = 0.1,
-        kl_coeff: float = 0.1,
+        kl_coeff: Coefficient = 0.1,
         ignore_index: int = -100,
         mask_pre_projection: bool = True,
     ):
@@ -228,18 +235,22 @@ def _check_linear(layer: Any) -> None:
 
 def _through(layer: Any, hidden: Tensor, call: Any) -> Tensor:
     """`call(hidden, weight, bias)` inside the call of a layer, so that its hooks run: those of FSDP gather
-    the weight.
+    the weight. Hooks of a tensor parallel plan, which are for logits, are set aside.
     """
     tied = getattr(layer, "tied_module", None)
     if tied is not None:
         return call(hidden, tied.weight, None)
     if not (layer._forward_pre_hooks or layer._forward_hooks):
         return call(hidden, layer.weight, layer.bias)
-    layer.forward = lambda states: call(states, layer.weight, layer.bias)
-    try:
-        return layer(hidden)
-    finally:
-        del layer.forward
+    plan = plan_of(layer, "the model")
+    if plan is not None:
+        hidden = plan.placed(hidden)
+    with contextlib.nullcontext() if plan is None else plan.aside(layer):
+        layer.forward = lambda states: call(states, layer.weight, layer.bias)
+        try:
+            return layer(hidden)
+        finally:
+            del layer.forward
 
 
 # ---- distillation ------------------------------------------------------------------------------------------
@@ -353,7 +364,13 @@ class _Distillation(torch.nn.Module):
         labels = labels.reshape(tokens)
         is_masked = any(isinstance(item, Tensor) for item in inputs.values())  # a bias, or given logits
         run = head(self.text, ignore_index=self.ignore_index, is_masked=is_masked, **how)
-        result: Tensor = run(target=labels, **inputs, **numbers)
+        pairs = [inputs[name] for name in ("student", "teacher")]
+        result: Tensor
+        if any(isinstance(pair, Tensor) for pair in pairs):
+            result = run(target=labels, **inputs, **numbers)
+        else:
+            rest = {name: item for name, item in inputs.items() if name not in ("student", "teacher")}
+            result = shards.call(run, pairs, {"target": labels, **rest, **numbers})
         return result
 
     def apply_compile_strategy(self, *args: Any, **kwargs: Any) -> Any:
@@ -399,13 +416,13 @@ class SymmetricKLLoss(_Distillation):
     """sym_kd_ratio times the forward and 1 - sym_kd_ratio times the reverse loss.
 
     Args:
-        sym_kd_ratio: from 0 to 1.
+        sym_kd_ratio: from 0 to 1. It may be a tensor without axes, which gets a gradient if it requires one.
         ignore_index: the label of tokens that count nowhere.
     """
 
     text = symmetric
 
-    def __init__(self, sym_kd_ratio: float = 0.5, ignore_index: int = -100):
+    def __init__(self, sym_kd_ratio: Coefficient = 0.5, ignore_index: int = -100):
         super().__init__(ignore_index)
         check("sym_kd_ratio", sym_kd_ratio, 0, 1)
         self.sym_kd_ratio = sym_kd_ratio
@@ -460,7 +477,7 @@ class SymmetricKLWithChunkedOutputLoss(_Distillation):
     text = symmetric
     all_ignored = "nan"
 
-    def __init__(self, num_output_chunks: int = 8, sym_kd_ratio: float = 0.5, ignore_index: int = -100):
+    def __init__(self, num_output_chunks: int = 8, sym_kd_ratio: Coefficient = 0.5, ignore_index: int = -100):
         super().__init__(ignore_index, chunks=num_output_chunks)
         check("sym_kd_ratio", sym_kd_ratio, 0, 1)
         self.num_output_chunks, self.sym_kd_ratio = num_output_chunks, sym_kd_ratio

@@ -27,7 +27,9 @@ from ..language.annotations import Annotation, Logits, Token, Vocab
 from ..language.definition import Kept, Loss, Specialisation
 from ..language.definition import loss as as_loss
 from ..language.signature import JIT_OPTIONS
+from . import shards
 from .deferred import Deferred, DeferringLinear, Step, defer, deferring, fused_call, release, traced
+from .plans import Plan, check_logits, check_weight, plan_of
 
 __all__ = ("patch", "unpatch")
 
@@ -45,7 +47,8 @@ def patch(model: Any, loss: Loss | None = None, **options: Any) -> Any:
             are keywords of the model's call; those per token are shifted as the labels are. Tokens whose
             label is -100 do not count. Left out: `lt.losses.cross_entropy`, unless the model has a
             `loss_function` that was set.
-        options: of `lt.jit`; constants of the loss; numbers for its inputs, such as `temperature=2.0`; and
+        options: of `lt.jit`; constants of the loss; numbers or tensors for its inputs, such as
+            `temperature=2.0`, where a tensor is read at each call and gets a gradient if it requires one; and
             for each further `lt.Logits` a model (`teacher=model`), which is run without gradients on the
             arguments of the call.
 
@@ -67,11 +70,12 @@ def patch(model: Any, loss: Loss | None = None, **options: Any) -> Any:
     if not isinstance(loss, Loss):
         raise CallTypeError(f"patch takes a loss, not {loss!r}; decorate the function with lt.loss")
     fused = _FusedLoss(base, loss, options)
-    layers = [layer for one in (base, *fused.teachers.values()) for layer in _linear_layers(one)]
+    plans = {one: _plans(one) for one in (base, *fused.teachers.values())}
+    _check_meshes(base, fused.teachers, plans)
     _check_loss_function(base)
-    _check_trace(fused, layers[0].out_features)
-    for layer in layers:
-        defer(layer, fused)
+    _check_trace(fused, next(iter(plans[base])).out_features)
+    for layer, plan in (item for one in plans.values() for item in one.items()):
+        defer(layer, fused, plan)
     base.register_forward_pre_hook(fused.remember, with_kwargs=True)
     base.loss_function = fused
     return model
@@ -200,18 +204,56 @@ def _linear_layers(base: Any) -> list[nn.Linear]:
             f"the output layer of {name} is a {type(layer).__name__}; only layers that are, or adapt, a "
             "torch.nn.Linear can be fused"
         )
-    for module in found:
-        if "forward" in vars(module) or getattr(module, "_hf_hook", None) is not None:
-            raise CallTypeError(
-                f"the output layer of {name} has a forward of its own, as device maps, accelerate and tensor "
-                "parallel plans install; patch the model before them, or leave them out"
-            )
-        if type(module.weight).__name__ == "DTensor" or hasattr(module.weight, "placements"):
-            raise CallTypeError(
-                f"the weight of the output layer of {name} is sharded over processes (a DTensor); patch the "
-                "model before FSDP, and leave the output layer out of a tensor parallel plan"
-            )
     return found
+
+
+def _plans(base: Any) -> dict[nn.Linear, Plan | None]:
+    """The linear layers that make the logits, each with the tensor parallel plan that it is under.
+
+    Raises:
+        CallTypeError, CallValueError: a layer is wrapped or sharded in a way that cannot be fused.
+    """
+    name, found = type(base).__name__, {}
+    for layer in _linear_layers(base):
+        plan = layer.__dict__.get("plan") or plan_of(layer, name)
+        if plan is not None:
+            check_weight(layer, plan, name)
+            check_logits(plan, name)
+        elif "forward" in vars(layer) or getattr(layer, "_hf_hook", None) is not None:
+            raise CallTypeError(
+                f"the output layer of {name} has a forward of its own, as device maps and accelerate install "
+                "it; patch the model before them, or leave them out"
+            )
+        elif hasattr(layer.weight, "placements"):
+            raise CallTypeError(
+                f"the weight of the output layer of {name} is sharded over processes (a DTensor placed as "
+                f"{list(layer.weight.placements)}), but no tensor parallel plan says where its hidden states "
+                "are; patch the model before FSDP, and name the output layer in a tensor parallel plan"
+            )
+        found[layer] = plan
+    if _output_layer(base) not in found and any(plan and plan.mesh for plan in found.values()):
+        raise CallTypeError(
+            f"the output layer of {name} is a {type(_output_layer(base)).__name__} around a layer under a "
+            "tensor parallel plan, but its adapter has no plan; leave the output layer out of target_modules"
+        )
+    return found
+
+
+def _check_meshes(base: Any, teachers: Mapping[str, Any], plans: Mapping[Any, dict[Any, Any]]) -> None:
+    """That processes with slices of a teacher are those with slices of the model.
+
+    Raises:
+        CallValueError: they are not, so that processes that share one have other hidden states of the other.
+    """
+    own = next((plan.mesh for plan in plans[base].values() if plan and plan.mesh), None)
+    for name, teacher in teachers.items():
+        other = next((plan.mesh for plan in plans[teacher].values() if plan and plan.mesh), None)
+        if other is not None and other != own:
+            raise CallValueError(
+                f"the output layer of '{name}' is under a tensor parallel plan on {other}, but that of "
+                f"{type(base).__name__} is {'under none' if own is None else f'on {own}'}; load both models "
+                "with a plan on one mesh"
+            )
 
 
 # ---- the loss of a model -----------------------------------------------------------------------------------
@@ -230,7 +272,11 @@ class _FusedLoss:
         signature = loss.signature
         _check(loss, options)
         first, *further = (parameter.name for parameter in signature.pairs)
-        inputs = {parameter.name for parameter in signature.others if not parameter.constant}
+        inputs = {
+            parameter.name
+            for parameter in signature.others
+            if not parameter.constant or isinstance(options.get(parameter.name), Tensor)
+        }
         self.loss, self.first = loss, first
         self.original = base.__dict__.get("_loss_function")
         self.default = base.loss_function
@@ -246,8 +292,8 @@ class _FusedLoss:
         made = object.__new__(type(self))
         vars(made).update(vars(self))
         for teacher in self.teachers.values():
-            for layer in _linear_layers(teacher):
-                defer(layer, made)
+            for layer, plan in _plans(teacher).items():
+                defer(layer, made, plan)
         return made
 
     def __reduce__(self) -> Any:
@@ -325,10 +371,10 @@ class _FusedLoss:
             own, taught = operands[: len(logits.projections)], operands[len(logits.projections) :]
             operands = [*own, *(_constant(operand) for operand in taught)]
             has_bias = tuple(bias is not None for _, _, bias in operands)
-            arrays = [array for hidden, weight, _ in operands for array in (hidden, weight)]
+            projections = [(hidden, weight) for hidden, weight, _ in operands]
             biases = {_bias(k): bias for k, (_, _, bias) in enumerate(operands) if bias is not None}
             head = getattr(self.heads, _head(self, steps, has_bias, ignore_index))
-            return head(*arrays, **inputs, **biases)
+            return shards.call(head, projections, {**inputs, **biases})
 
         result = fused_call(projections, call)
         if isinstance(result, Tensor):

@@ -24,6 +24,8 @@ from ..language import functions as lt
 from ..language.annotations import Logits, Scalar, Token, Vocab
 from ..language.definition import loss
 from ..language.outputs import Outputs
+from .coefficients import Coefficient, check, constant, is_number, value_of
+from .divergences import of_share
 from .heads import head
 
 __all__ = ("ChunkedDivergenceFunction", "ChunkedLogProbFunction", "patch", "unpatch")
@@ -71,15 +73,19 @@ def divergence(
     student_scale: float = 1.0,
     teacher_scale: float = 1.0,
     is_reverse: bool = False,
+    is_any_share: bool = False,
 ):
     """The Jensen-Shannon divergence with the teacher's share `beta`, and the entropy of the student without a
-    gradient. Without `beta` it is KL(teacher || student), or with `is_reverse` KL(student || teacher).
+    gradient. Without `beta` it is KL(teacher || student), or with `is_reverse` KL(student || teacher). With
+    `is_any_share`, `beta` may be 0 and 1 too, and stands for these then.
     """
     pair = (
         _scaled(student, student_bias, student_scale, student_softcap) / temperature,
         _scaled(teacher, teacher_bias, teacher_scale, teacher_softcap) / temperature,
     )
-    if beta is not None:
+    if is_any_share:
+        value = of_share(lt.log_softmax(pair[1]), lt.log_softmax(pair[0]), beta)
+    elif beta is not None:
         value = losses.jensen_shannon(*pair, beta=beta)
     else:
         value = losses.reverse_kl(*pair) if is_reverse else losses.forward_kl(*pair)
@@ -105,7 +111,7 @@ class ChunkedLogProbFunction:
         weight: Tensor,
         bias: Tensor | None,
         targets: Tensor,
-        temperature: float,
+        temperature: Coefficient,
         chunk_size: int,
         final_logit_softcapping: float | None = None,
         logit_scale: float = 1.0,
@@ -118,7 +124,8 @@ class ChunkedLogProbFunction:
             weight: [V, H]; it is converted to the type of `hidden` if it has another.
             bias: [V].
             targets: [N], each from 0 to V - 1; no value is ignored.
-            temperature: logits are divided by it, after scale and cap.
+            temperature: logits are divided by it, after scale and cap. It may be a tensor without axes,
+                which gets a gradient if it requires one.
             chunk_size: the width of TRL's tiles. It has no effect on results, and heads have tiles of their
                 own.
             final_logit_softcapping: s of s tanh(z / s), after the scale.
@@ -133,17 +140,17 @@ class ChunkedLogProbFunction:
             CallError: shapes, types or values do not agree.
         """
         returns = tuple(name for name in _OPTIONAL_OUTPUTS if name in outputs)
-        _check_softcap(final_logit_softcapping)
+        softcap = _softcap("final_logit_softcapping", final_logit_softcapping)
         made = head(
             log_probabilities,
             ignore_index=None,
-            softcap=final_logit_softcapping,
-            scale=float(logit_scale),
+            softcap=softcap,
+            scale=float(constant("logit_scale", logit_scale)),
             returns=returns,
         )
-        inputs = {} if bias is None else {"bias": bias}
-        weight = _weight(weight, hidden)
-        result = made(hidden, weight, target=targets, temperature=float(temperature), **inputs)
+        inputs: dict[str, Any] = {"temperature": _number("temperature", temperature)}
+        inputs |= {} if bias is None else {"bias": bias}
+        result = made(hidden, _weight(weight, hidden), target=targets, **inputs)
         return (result.log_probs, *(getattr(result, name, None) for name in _OPTIONAL_OUTPUTS))
 
 
@@ -158,8 +165,8 @@ class ChunkedDivergenceFunction:
         teacher_hidden: Tensor,
         teacher_weight: Tensor,
         teacher_bias: Tensor | None,
-        beta: float,
-        temperature: float = 1.0,
+        beta: Coefficient,
+        temperature: Coefficient = 1.0,
         student_logit_scale: float = 1.0,
         student_final_logit_softcapping: float | None = None,
         teacher_logit_scale: float = 1.0,
@@ -173,7 +180,8 @@ class ChunkedDivergenceFunction:
                 out, as in TRL. The teacher gets no gradient.
             student_bias, teacher_bias: [V] each.
             beta: from 0, KL(teacher || student), to 1, KL(student || teacher).
-            temperature: logits are divided by it, after scale and cap.
+            temperature: logits are divided by it, after scale and cap. Like `beta` it may be a tensor
+                without axes, which gets a gradient if it requires one.
             student_logit_scale, teacher_logit_scale: logits are multiplied by it.
             student_final_logit_softcapping, teacher_final_logit_softcapping: s of s tanh(z / s), after the
                 scale.
@@ -183,22 +191,20 @@ class ChunkedDivergenceFunction:
         Raises:
             CallError: shapes, types or values do not agree.
         """
-        if not 0 <= beta <= 1:
-            raise CallValueError(f"beta={beta} must be a number from 0 to 1")
-        for softcap in (student_final_logit_softcapping, teacher_final_logit_softcapping):
-            _check_softcap(softcap)
+        check("beta", beta, 0, 1)
         made = head(
             divergence,
             ignore_index=None,
-            student_scale=float(student_logit_scale),
-            teacher_scale=float(teacher_logit_scale),
-            student_softcap=student_final_logit_softcapping,
-            teacher_softcap=teacher_final_logit_softcapping,
-            is_reverse=True if beta == 1 else False,  # not a symbol of torch.compile
+            student_scale=float(constant("student_logit_scale", student_logit_scale)),
+            teacher_scale=float(constant("teacher_logit_scale", teacher_logit_scale)),
+            student_softcap=_softcap("student_final_logit_softcapping", student_final_logit_softcapping),
+            teacher_softcap=_softcap("teacher_final_logit_softcapping", teacher_final_logit_softcapping),
+            is_any_share=isinstance(beta, Tensor),
+            is_reverse=True if is_number(beta, 1) else False,  # not a symbol of torch.compile
         )
         vocab = student_weight.shape[0]
-        inputs: dict[str, Any] = {"temperature": float(temperature)}
-        inputs |= {"beta": float(beta)} if 0 < beta < 1 else {}
+        inputs: dict[str, Any] = {"temperature": _number("temperature", temperature)}
+        inputs |= {"beta": _number("beta", beta)} if isinstance(beta, Tensor) or 0 < beta < 1 else {}
         inputs |= {} if student_bias is None else {"student_bias": student_bias}
         inputs |= {} if teacher_bias is None else {"teacher_bias": teacher_bias.detach()[:vocab]}
         taught = teacher_hidden.detach()
@@ -212,6 +218,12 @@ class ChunkedDivergenceFunction:
         return result.divergence, result.entropy
 
 
+def _number(name: str, value: Any) -> Any:
+    """A coefficient as heads take it: a tensor stays one, so that it may have a gradient."""
+    value_of(name, value)  # refuses axes
+    return value if isinstance(value, Tensor) else float(value)
+
+
 def _weight(weight: Tensor, hidden: Tensor) -> Tensor:
     """The weight in the type of hidden states, as TRL converts it where autocast is off."""
     if hasattr(weight, "ds_id"):
@@ -222,9 +234,11 @@ def _weight(weight: Tensor, hidden: Tensor) -> Tensor:
     return weight if torch.is_autocast_enabled(hidden.device.type) else weight.to(hidden.dtype)
 
 
-def _check_softcap(softcap: float | None) -> None:
-    if softcap is not None and not softcap > 0:
-        raise CallValueError(f"final_logit_softcapping={softcap} must be a number above 0, or None")
+def _softcap(name: str, softcap: Any) -> float | None:
+    number: float | None = constant(name, softcap)
+    if number is not None and not number > 0:
+        raise CallValueError(f"{name}={number} must be a number above 0, or None")
+    return number
 
 
 # ---- in the place of TRL's ---------------------------------------------------------------------------------

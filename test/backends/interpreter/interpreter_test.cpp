@@ -4,7 +4,7 @@
 #include "runtime/engine/Compiler.h"
 #include "test/backends/interpreter/InterpreterDevice.h"
 #include "test/backends/interpreter/InterpreterTarget.h"
-#include "test/unit/RuntimeCalls.h"
+#include "test/unit/runtime/RuntimeCalls.h"
 #include <cmath>
 #include <gtest/gtest.h>
 #include <random>

@@ -133,6 +133,45 @@ def test_coefficients_in_arrays():
     assert_close(found, wanted, 0)
 
 
+@pytest.mark.parametrize(("name", "values"), [
+    ("z_loss_scale", (0.1, 0.2, 0.0)), ("label_smoothing", (0.1, 0.25, 1.0)),
+])  # fmt: skip
+def test_coefficients_that_are_traced(name, values):
+    """One program serves all of them; the loss alone has their gradient."""
+    hidden, table, labels = operands()
+
+    def by_head(number):
+        logits = deferred_logits(lambda given: compute_logits(given, table), {"hidden_states": hidden})
+        return cross_entropy(logits, labels, **{name: number})
+
+    def by_logits(number):
+        return dense(compute_logits({"hidden_states": hidden}, table), labels, **{name: number})
+
+    step, wanted = (jax.jit(jax.value_and_grad(loss, has_aux=True)) for loss in (by_head, by_logits))
+    for value in values:
+        assert_close(step(value), wanted(value))
+    assert step._cache_size() == 1
+    assert not jax.grad(lambda number: by_head(number)[1]["per_target_loss"].sum())(values[0])
+
+
+def test_another_number_compiles_nothing():
+    hidden, table, labels = operands()
+    logits = deferred_logits(lambda given: compute_logits(given, table), {"hidden_states": hidden})
+    for step in (1, 2, 3):
+        cross_entropy(logits, labels, z_loss_scale=0.1 * step, label_smoothing=0.1 * step)
+    assert [entry["event"] for entry in lt.history()[-2:]] == ["hit", "hit"]
+
+
+def test_a_smoothing_that_is_traced_beside_probabilities():
+    hidden, table, labels = operands()
+    soft = jnp.ones((*labels.shape, VOCAB))
+    with pytest.raises(lt.CallValueError) as caught:
+        jax.jit(lambda number: compared(hidden, table, labels, soft=soft, label_smoothing=number))(0.1)
+    assert str(caught.value) == (
+        "label_smoothing=traced by JAX does not go with soft_target_labels; make it 0"
+    )
+
+
 @pytest.mark.parametrize("name", ["z_loss_scale", "label_smoothing"])
 def test_coefficients_that_are_no_numbers(name):
     hidden, table, labels = operands()
@@ -140,8 +179,8 @@ def test_coefficients_that_are_no_numbers(name):
     def loss(given):
         return compared(hidden, table, labels, **{name: given})
 
-    with pytest.raises(lt.CallTypeError, match=f"^{name} is traced by JAX, but kernels are compiled"):
-        jax.jit(loss)(0.5)
+    with pytest.raises(lt.CallTypeError, match=rf"^{name}=.*\(float32\[2\]\) must be a number"):
+        jax.jit(loss)(jnp.ones(2))
     with pytest.raises(lt.CallTypeError, match=f"^{name}='much' must be a number"):
         loss("much")
 

@@ -8,7 +8,8 @@ import logitile
 import pytest
 import torch
 from logitile.integrations import cut_cross_entropy, megatron, pytorch, torchtune, trl
-from logitile.integrations.liger import chunked_loss, transformers
+from logitile.integrations.liger import chunked_loss, ops, transformers
+from logitile.integrations.liger.transformers.model import loss_utils
 from torch.utils._python_dispatch import TorchDispatchMode
 
 BATCH, LENGTH, HIDDEN, VOCAB = 4, 512, 8, 1024  # logits would be far larger than hidden states and weights
@@ -19,6 +20,10 @@ MODULES = (
     "cut_cross_entropy",
     "liger.transformers",
     "liger.chunked_loss",
+    "liger.ops",
+    "liger.transformers.functional",
+    "liger.transformers.grpo_loss",
+    "liger.transformers.model.loss_utils",
     "megatron",
     "trl",
 )
@@ -72,6 +77,19 @@ CALLS = {
     "liger, divergence": lambda h, w, y: transformers.liger_fused_linear_jsd(
         h.flatten(0, 1), w, h.flatten(0, 1), w, y.flatten()
     ),
+    "liger, scaled": lambda h, w, y: sum(
+        result.sum()
+        for result in ops.LigerFusedLinearScaledCrossEntropyFunction.apply(
+            h.flatten(0, 1), w, y.flatten(), 0.9, return_entropy=True, selected_token_ids=torch.arange(3)
+        )
+    ),
+    "liger, both terms": lambda h, w, y: sum(
+        result.sum()
+        for result in transformers.LigerFusedCETVDLoss()(
+            (h.flatten(0, 1), w), (0.9 * h.flatten(0, 1), w), y.flatten()
+        )
+    ),
+    "liger, models": lambda h, w, y: loss_utils.LigerForCausalLMLoss(h, w, y, HIDDEN),
     "liger, pairs": lambda h, w, y: chunked_loss.liger_fused_linear_orpo(h, w, y)[0],
     "liger, KTO": lambda h, w, y: chunked_loss.liger_fused_linear_kto(
         h, w, y, torch.ones(BATCH).bool(), use_ref_model=False, average_log_prob=True

@@ -8,6 +8,7 @@ import torch
 import torch.nn.functional as F
 from dense import check, close
 from logitile.integrations.liger import transformers as mine
+from logitile.integrations.liger.transformers import fused_linear_cross_entropy
 from torch._dynamo.testing import CompileCounterWithBackend
 
 TOKENS, HIDDEN, VOCAB = 14, 16, 61
@@ -168,7 +169,9 @@ def test_names_and_order():
 
 def test_memory_of_chunks(monkeypatch):
     seen = []
-    monkeypatch.setattr(mine, "head", lambda text, **bound: seen.append(bound) or lt.jit(text, **bound))
+    monkeypatch.setattr(
+        fused_linear_cross_entropy, "head", lambda text, **bound: seen.append(bound) or lt.jit(text, **bound)
+    )
     for constant in (1, 2, 100):
         fused(**arguments(), chunk_mem_const=constant)
     assert [bound.get("chunks") for bound in seen] == [None, 2, 1]

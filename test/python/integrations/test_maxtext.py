@@ -162,6 +162,20 @@ def test_the_z_loss_carries_no_gradient():
     assert not any(np.any(leaf) for leaf in jax.tree.leaves(gradients))
 
 
+def test_a_coefficient_that_is_traced():
+    """A schedule may change it: the loss has its gradient, the sum of lse**2."""
+    params, hidden, dense, _ = linen_case()
+    model, (_, data) = LinenModel(), batch()
+
+    def tiled(number):
+        changed = SimpleNamespace(**vars(config()) | {"z_loss_multiplier": number})
+        return vocab_tiling_linen_loss(hidden, data, changed, model, params, True)
+
+    (loss, z_loss), gradient = jax.jit(jax.value_and_grad(tiled, has_aux=True))(Z_LOSS)
+    assert_close((loss, z_loss), dense(params, hidden))
+    np.testing.assert_allclose(gradient, z_loss / Z_LOSS, rtol=1e-5)
+
+
 def test_models_of_16_bits():
     """Gradients have the types of parameters; logits are not rounded, those of the model are."""
     params, hidden, dense, tiled = linen_case(dtype="bfloat16")

@@ -167,15 +167,16 @@ def test_layers_with_a_forward_of_their_own_are_refused():
 
 
 @pytest.mark.contract("8 refusals")
-def test_tensor_parallel_output_layers_are_refused():
+def test_a_tensor_parallel_plan_names_the_output_layer():
+    """Tests with processes are in e2e/test_parallel_drop_ins.py."""
+    loss, plan = mine.LinearCrossEntropyLoss(tp_enabled=True), {"norm": None, "output": None}
+    assert loss.patch_tp_plan(plan) is plan
     with pytest.raises(lt.CallValueError) as caught:
-        mine.LinearCrossEntropyLoss(tp_enabled=True)
+        loss.patch_tp_plan({"norm": None, "tok_embeddings": None})
     assert str(caught.value) == (
-        "tp_enabled=True: an output layer that is sharded over processes is not supported; keep it whole on "
-        "each process"
+        "the tensor parallel plan has rules for 'norm' and 'tok_embeddings', but none for the output layer; "
+        "add 'output', such as ColwiseParallel(input_layouts=Shard(1))"
     )
-    with pytest.raises(lt.CallValueError, match="patch_tp_plan: an output layer that is sharded"):
-        mine.LinearCrossEntropyLoss().patch_tp_plan({"output": None})
 
 
 # ---- LinearGRPOLoss ----------------------------------------------------------------------------------------

@@ -47,6 +47,21 @@ def test_evaluation_and_generation_are_those_of_the_model(kind):
     assert torch.equal(results[0].loss, results[1].loss) and torch.equal(results[0].logits, results[1].logits)
 
 
+def test_coefficients_in_tensors():
+    """They are read at each call, so a schedule may change them in place."""
+    smoothing, scale = torch.tensor(0.1, requires_grad=True), torch.tensor(0.02)
+    model = patch(build(), lt.losses.cross_entropy, label_smoothing=smoothing, z_loss=scale)
+    for value in (0.1, 0.3):
+        with torch.no_grad():
+            smoothing.fill_(value)
+        fixed = patch(build(), lt.losses.cross_entropy, label_smoothing=value, z_loss=0.02)
+        found = model(**batch()).loss
+        torch.testing.assert_close(found, fixed(**batch()).loss)
+        smoothing.grad = None
+        found.backward()
+        assert smoothing.grad.isfinite() and smoothing.grad
+
+
 @pytest.mark.parametrize("shape", [(1,), (1, 1)])
 def test_the_number_of_items_has_axes_in_replicas(shape):
     """As torch.nn.DataParallel scatters the Trainer's number: the loss has its axes."""

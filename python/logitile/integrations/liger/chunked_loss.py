@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ..coefficients import Coefficient
 from . import distillation, policy, preference, unpaired
 from .options import check_temperature
 
@@ -47,16 +48,16 @@ class LigerFusedLinearDPOLoss(_Options):
     def __init__(
         self,
         ignore_index: int = -100,
-        beta: float = 0.1,
-        alpha: float = 1.0,
+        beta: Coefficient = 0.1,
+        alpha: Coefficient = 1.0,
         compute_nll_loss: bool = False,
         compiled: bool = True,
         use_ref_model: bool = True,
         average_log_prob: bool = False,
         chunk_size: int = 1,
         loss_type: str = "sigmoid",
-        label_smoothing: float = 0.0,
-        discopop_tau: float = 0.05,
+        label_smoothing: Coefficient = 0.0,
+        discopop_tau: Coefficient = 0.05,
     ):
         preference.check_dpo(loss_type, label_smoothing)
         super().__init__(
@@ -88,9 +89,9 @@ class LigerFusedLinearCPOLoss(_Options):
     def __init__(
         self,
         ignore_index: int = -100,
-        beta: float = 0.1,
-        alpha: float = 1.0,
-        label_smoothing: float = 0.0,
+        beta: Coefficient = 0.1,
+        alpha: Coefficient = 1.0,
+        label_smoothing: Coefficient = 0.0,
         compute_nll_loss: bool = True,
         compiled: bool = True,
         average_log_prob: bool = False,
@@ -115,7 +116,7 @@ class LigerFusedLinearORPOLoss(_Options):
     def __init__(
         self,
         ignore_index: int = -100,
-        beta: float = 0.1,
+        beta: Coefficient = 0.1,
         compute_nll_loss: bool = True,
         compiled: bool = True,
         chunk_size: int = 1,
@@ -143,12 +144,12 @@ class LigerFusedLinearSimPOLoss(_Options):
     def __init__(
         self,
         ignore_index: int = -100,
-        beta: float = 0.1,
-        alpha: float = 1.0,
-        label_smoothing: float = 0.0,
+        beta: Coefficient = 0.1,
+        alpha: Coefficient = 1.0,
+        label_smoothing: Coefficient = 0.0,
         compute_nll_loss: bool = True,
         compiled: bool = True,
-        gamma: float = 0.5,
+        gamma: Coefficient = 0.5,
         chunk_size: int = 1,
     ):
         super().__init__(
@@ -169,7 +170,7 @@ class LigerFusedLinearKTOLoss(_Options):
     def __init__(
         self,
         ignore_index: int = -100,
-        beta: float = 0.1,
+        beta: Coefficient = 0.1,
         compiled: bool = True,
         use_ref_model: bool = False,
         average_log_prob: bool = False,
@@ -209,11 +210,11 @@ class LigerFusedLinearJSDLoss(_Options):
 
     def __init__(
         self,
-        weight_hard_loss: float = 0.5,
-        weight_soft_loss: float = 0.5,
-        beta: float = 0.5,
+        weight_hard_loss: Coefficient = 0.5,
+        weight_soft_loss: Coefficient = 0.5,
+        beta: Coefficient = 0.5,
         ignore_index: int = -100,
-        temperature: float = 1.0,
+        temperature: Coefficient = 1.0,
         compiled: bool = True,
         chunk_size: int = 1024,
         return_soft_hard_loss: bool = False,
@@ -256,24 +257,24 @@ class LigerFusedLinearGRPOLoss(_Options):
 
     def __init__(
         self,
-        beta: float = 0.04,
+        beta: Coefficient = 0.04,
         compiled: bool = True,
         use_ref_model: bool = True,
         chunk_size: int = 1,
-        epsilon_low: float = 0.2,
-        epsilon_high: float = 0.2,
+        epsilon_low: Coefficient = 0.2,
+        epsilon_high: Coefficient = 0.2,
         loss_type: str = "dapo",
         max_completion_length: int | None = None,
         importance_sampling_level: str = "token",
-        sapo_temperature_pos: float = 1.0,
-        sapo_temperature_neg: float = 1.05,
-        temperature: float = 1.0,
-        delta: float | None = None,
+        sapo_temperature_pos: Coefficient = 1.0,
+        sapo_temperature_neg: Coefficient = 1.05,
+        temperature: Coefficient = 1.0,
+        delta: Coefficient | None = None,
         use_bias_correction_kl: bool = False,
-        vespo_k_pos: float = 2.0,
-        vespo_lambda_pos: float = 3.0,
-        vespo_k_neg: float = 3.0,
-        vespo_lambda_neg: float = 2.0,
+        vespo_k_pos: Coefficient = 2.0,
+        vespo_lambda_pos: Coefficient = 3.0,
+        vespo_k_neg: Coefficient = 3.0,
+        vespo_lambda_neg: Coefficient = 2.0,
     ):
         policy.check_positive(  # whatever the loss_type is
             sapo_temperature_pos=sapo_temperature_pos, sapo_temperature_neg=sapo_temperature_neg, delta=delta

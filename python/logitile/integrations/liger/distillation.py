@@ -13,7 +13,8 @@ from ...language import functions as lt
 from ...language.annotations import Logits, Scalar, Token, Vocab
 from ...language.definition import loss
 from ...language.outputs import Outputs
-from ...losses.ranges import check
+from ..coefficients import Coefficient, check, is_number, of_temperature, value_of
+from ..divergences import of_share
 from ..heads import head
 from .options import check_temperature, chunks
 
@@ -40,7 +41,8 @@ def distilled(
 
     Args:
         beta: the share of the teacher in the mixture, or the weight of the cosine.
-        distance: "forward_kl", "reverse_kl", "jensen_shannon" or "cosine".
+        distance: "forward_kl", "reverse_kl", "jensen_shannon", "any_share" (one of these three, as `beta`
+            says) or "cosine".
         classes: entries of the student's own vocabulary; those after it are padding, with logits of 0.
         returns_parts: return both parts too, without a gradient.
     """
@@ -59,6 +61,8 @@ def _divergence(distance, z, t, temperature, beta):
     if temperature is not None:
         z, t = z / temperature, t / temperature
     log_q, log_p = lt.log_softmax(t), lt.log_softmax(z)
+    if distance == "any_share":
+        return of_share(log_q, log_p, beta)
     q, p = lt.exp(log_q), lt.exp(log_p)
     if distance == "forward_kl":
         return lt.sum(q * (log_q - log_p))
@@ -82,11 +86,11 @@ def jsd(
     true_labels: Tensor,
     student_bias: Tensor | None = None,
     teacher_bias: Tensor | None = None,
-    weight_hard_loss: float = 0.5,
-    weight_soft_loss: float = 0.5,
-    beta: float = 0.5,
+    weight_hard_loss: Coefficient = 0.5,
+    weight_soft_loss: Coefficient = 0.5,
+    beta: Coefficient = 0.5,
     ignore_index: int = -100,
-    temperature: float = 1.0,
+    temperature: Coefficient = 1.0,
     compiled: bool = True,
     chunk_size: int = 1024,
     return_soft_hard_loss: bool = False,
@@ -100,7 +104,8 @@ def jsd(
             gets no gradient.
         true_labels: [N].
         student_bias, teacher_bias: [V] each.
-        weight_hard_loss, weight_soft_loss: the weights of both parts.
+        weight_hard_loss, weight_soft_loss: the weights of both parts. Like `beta` and `temperature` they may
+            be tensors without axes, which get a gradient if they require one.
         beta: from 0, KL(teacher || student), to 1, KL(student || teacher).
         temperature: logits are divided by it in the divergence; not 0.
         compiled: has no effect: kernels are compiled always.
@@ -112,9 +117,9 @@ def jsd(
     """
     check_temperature(temperature)
     check("beta", beta, 0, 1)
-    inputs = {} if temperature == 1 else {"temperature": temperature}
-    distance = "jensen_shannon"
-    if beta == 0 or beta == 1:
+    inputs = of_temperature(temperature)
+    distance = "any_share" if isinstance(beta, Tensor) else "jensen_shannon"
+    if is_number(beta, 0) or is_number(beta, 1):
         distance = "forward_kl" if beta == 0 else "reverse_kl"
     else:
         inputs["beta"] = beta
@@ -133,11 +138,11 @@ def cosine(
     true_labels: Tensor,
     student_bias: Tensor | None = None,
     teacher_bias: Tensor | None = None,
-    weight_hard_loss: float = 0.5,
-    weight_soft_loss: float = 0.5,
-    beta: float = 0.5,
+    weight_hard_loss: Coefficient = 0.5,
+    weight_soft_loss: Coefficient = 0.5,
+    beta: Coefficient = 0.5,
     ignore_index: int = -100,
-    temperature: float = 1.0,
+    temperature: Coefficient = 1.0,
     compiled: bool = True,
     chunk_size: int = 1024,
     return_soft_hard_loss: bool = False,
@@ -146,6 +151,7 @@ def cosine(
     The temperature changes no cosine.
     """
     check_temperature(temperature)
+    value_of("beta", beta)
     return _distilled(
         (student_input, student_weight, student_bias), (teacher_input, teacher_weight, teacher_bias),
         true_labels, (weight_hard_loss, weight_soft_loss), ignore_index, chunk_size, return_soft_hard_loss,
@@ -157,7 +163,7 @@ def _distilled(
     student: Any,
     teacher: Any,
     target: Tensor,
-    weights: tuple[float, float],
+    weights: tuple[Coefficient, Coefficient],
     ignore_index: int,
     chunk_size: int,
     returns_parts: bool,
@@ -171,7 +177,9 @@ def _distilled(
     if rows > classes:
         weight = torch.cat([weight, weight.new_zeros(rows - classes, weight.shape[1])])
         bias = None if bias is None else torch.cat([bias, bias.new_zeros(rows - classes)])
-    if weights[0] != 0 or returns_parts:
+    for name, value in zip(("weight_hard_loss", "weight_soft_loss"), weights, strict=True):
+        value_of(name, value)
+    if not is_number(weights[0], 0) or returns_parts:
         inputs = {**inputs, "hard_weight": weights[0]}
     run = head(
         distilled, distance=distance, classes=classes, returns_parts=returns_parts,

@@ -16,12 +16,13 @@ from torch import Tensor
 
 from ...errors import CallValueError
 from ...messages.names import listed
+from ..coefficients import Coefficient, check_constants, is_number, value_of
 from ..shapes import check_shape
 from .sequences import token_logprobs
 
 _TYPES = ("grpo", "bnpo", "dr_grpo", "dapo", "cispo", "sapo", "luspo", "vespo")
-_BY_TOKEN_ALONE = ("cispo", "sapo", "vespo")
-_IGNORED = -100
+BY_TOKEN_ALONE = ("cispo", "sapo", "vespo")
+IGNORED = -100
 _SMALLEST = math.log(1e-8)
 
 
@@ -29,20 +30,20 @@ _SMALLEST = math.log(1e-8)
 class Settings:
     """The options of a loss; `grpo` says what they mean."""
 
-    beta: float
-    epsilon_low: float
-    epsilon_high: float
+    beta: Coefficient
+    epsilon_low: Coefficient
+    epsilon_high: Coefficient
     loss_type: str
     max_completion_length: int | None
     importance_sampling_level: str
-    sapo_temperature_pos: float
-    sapo_temperature_neg: float
-    delta: float | None
+    sapo_temperature_pos: Coefficient
+    sapo_temperature_neg: Coefficient
+    delta: Coefficient | None
     use_bias_correction_kl: bool
-    vespo_k_pos: float
-    vespo_lambda_pos: float
-    vespo_k_neg: float
-    vespo_lambda_neg: float
+    vespo_k_pos: Coefficient
+    vespo_lambda_pos: Coefficient
+    vespo_k_neg: Coefficient
+    vespo_lambda_neg: Coefficient
 
     def check(self) -> None:
         """Refuses what does not go together.
@@ -55,7 +56,7 @@ class Settings:
             raise CallValueError(f"loss_type={kind!r} is none of {listed(_TYPES)}")
         if level not in ("token", "sequence"):
             raise CallValueError(f"importance_sampling_level={level!r} is none of 'token' and 'sequence'")
-        if level == "sequence" and kind in _BY_TOKEN_ALONE:
+        if level == "sequence" and kind in BY_TOKEN_ALONE:
             raise CallValueError(
                 "importance_sampling_level='sequence': Sequence-level importance sampling is not supported "
                 f"for loss_type={kind!r}; give 'token'"
@@ -67,21 +68,32 @@ class Settings:
             check_positive(
                 sapo_temperature_pos=self.sapo_temperature_pos, sapo_temperature_neg=self.sapo_temperature_neg
             )
+        if kind == "cispo":
+            check_constants(
+                "the bounded ratio of loss_type='cispo' is a constant", epsilon_high=self.epsilon_high
+            )
+        if kind == "vespo":
+            check_constants(
+                "the weights of loss_type='vespo' are constants",
+                vespo_k_pos=self.vespo_k_pos, vespo_lambda_pos=self.vespo_lambda_pos,
+                vespo_k_neg=self.vespo_k_neg, vespo_lambda_neg=self.vespo_lambda_neg,
+            )  # fmt: skip
 
 
-def check_positive(**options: float | None) -> None:
+def check_positive(**options: Coefficient | None) -> None:
     """Refuses numbers that are not above 0; None is none.
 
     Raises:
         CallValueError: one is not.
     """
     for name, value in options.items():
-        if value is not None and value <= 0:
-            raise CallValueError(f"{name}={value} must be above 0")
+        number = value_of(name, value)
+        if number is not None and number <= 0:
+            raise CallValueError(f"{name}={number} must be above 0")
 
 
 @dataclass(frozen=True)
-class _Batch:
+class Batch:
     """Numbers of a batch: log-probabilities under policy, reference and sampler, [batch, sequence].
 
     Args:
@@ -115,25 +127,25 @@ def grpo(
     ref_input: Tensor | None = None,
     ref_weight: Tensor | None = None,
     ref_bias: Tensor | None = None,
-    beta: float = 0.04,
-    epsilon_low: float = 0.2,
-    epsilon_high: float = 0.2,
+    beta: Coefficient = 0.04,
+    epsilon_low: Coefficient = 0.2,
+    epsilon_high: Coefficient = 0.2,
     loss_type: str = "dapo",
     max_completion_length: int | None = None,
     importance_sampling_level: str = "token",
-    sapo_temperature_pos: float = 1.0,
-    sapo_temperature_neg: float = 1.05,
-    temperature: float = 1.0,
+    sapo_temperature_pos: Coefficient = 1.0,
+    sapo_temperature_neg: Coefficient = 1.05,
+    temperature: Coefficient = 1.0,
     compiled: bool = True,
     use_ref_model: bool = True,
     chunk_size: int = 1,
     vllm_is_ratio: Tensor | None = None,
-    delta: float | None = None,
+    delta: Coefficient | None = None,
     use_bias_correction_kl: bool = False,
-    vespo_k_pos: float = 2.0,
-    vespo_lambda_pos: float = 3.0,
-    vespo_k_neg: float = 3.0,
-    vespo_lambda_neg: float = 2.0,
+    vespo_k_pos: Coefficient = 2.0,
+    vespo_lambda_pos: Coefficient = 3.0,
+    vespo_k_neg: Coefficient = 3.0,
+    vespo_lambda_neg: Coefficient = 2.0,
     num_items_in_batch: Tensor | float | None = None,
 ) -> tuple[Tensor, tuple[Tensor, ...]]:
     """A policy-gradient loss with importance ratios, and a penalty for leaving a reference.
@@ -154,7 +166,8 @@ def grpo(
         max_completion_length: of "dr_grpo".
         importance_sampling_level: a ratio for each "token" or each "sequence".
         sapo_temperature_pos, sapo_temperature_neg: of "sapo".
-        temperature: logits are divided by it.
+        temperature: logits are divided by it. Coefficients may be tensors without axes, which get a gradient
+            if they require one; one that the loss type takes for a constant is refused then.
         compiled: has no effect: kernels are compiled always.
         use_ref_model: whether there is a reference.
         chunk_size: sequences per chunk.
@@ -179,10 +192,10 @@ def grpo(
     _check_shapes(selected_token_ids, attention_mask, advantages, ref_per_token_logps, old_per_token_logps)
     mask = attention_mask.to(torch.float32)
     # The one loss that also sums tokens outside of the mask has to know them.
-    ids = selected_token_ids if loss_type == "luspo" else torch.where(mask > 0, selected_token_ids, _IGNORED)
+    ids = selected_token_ids if loss_type == "luspo" else torch.where(mask > 0, selected_token_ids, IGNORED)
 
     def logprobs(hidden: Tensor, rows: Tensor, offset: Tensor | None) -> Tensor:
-        how: dict[str, Any] = {"ignore_index": _IGNORED, "chunk_size": chunk_size, "temperature": temperature}
+        how: dict[str, Any] = {"ignore_index": IGNORED, "chunk_size": chunk_size, "temperature": temperature}
         return token_logprobs(hidden, rows, offset, ids, **how)
 
     logps = logprobs(_input, weight, bias)
@@ -191,9 +204,9 @@ def grpo(
         reference = _reference(ref_per_token_logps, ref_input, ref_weight, ref_bias, logprobs)
     if old_per_token_logps is not None:
         old = old_per_token_logps.float()
-    reference, old = (torch.where(ids == _IGNORED, 0.0, values) for values in (reference, old))
-    correction = _correction(vllm_is_ratio, mask)
-    batch = _Batch(logps, reference, old, mask, advantages.unsqueeze(1), correction)
+    reference, old = (torch.where(ids == IGNORED, 0.0, values) for values in (reference, old))
+    correction = correction_of(vllm_is_ratio, mask)
+    batch = Batch(logps, reference, old, mask, advantages.unsqueeze(1), correction)
     return _loss(batch, settings, num_items_in_batch)
 
 
@@ -226,7 +239,8 @@ def _reference(
         return logprobs(hidden, weight, bias)
 
 
-def _correction(ratio: Tensor | None, mask: Tensor) -> Tensor | None:
+def correction_of(ratio: Tensor | None, mask: Tensor) -> Tensor | None:
+    """`vllm_is_ratio` as [B, 1] or [B, T]."""
     if ratio is None:
         return None
     batch, length = mask.shape
@@ -238,8 +252,20 @@ def _correction(ratio: Tensor | None, mask: Tensor) -> Tensor | None:
 
 
 def _loss(
-    batch: _Batch, settings: Settings, num_items: Tensor | float | None
+    batch: Batch, settings: Settings, num_items: Tensor | float | None
 ) -> tuple[Tensor, tuple[Tensor, ...]]:
+    per_token, penalty, clipped = terms(batch, settings)
+    count = batch.mask.sum().clamp(min=1.0)
+    metrics = [] if penalty is None else [(penalty * batch.mask).sum() / count]
+    metrics.append((clipped * batch.mask).sum() / count)
+    loss = normalised(per_token, batch.mask, settings, num_items)
+    return loss, tuple(metric.detach() for metric in metrics)
+
+
+def terms(batch: Batch, settings: Settings) -> tuple[Tensor, Tensor | None, Tensor]:
+    """The loss of each token, the penalty without its weight, None if that is 0, and what is clipped: [B, T],
+    or [B, 1] for ratios of sequences.
+    """
     log_weight = batch.log_ratio
     if settings.importance_sampling_level == "sequence":
         lengths = batch.mask.sum(-1, keepdim=True).clamp(min=1.0)
@@ -248,24 +274,21 @@ def _loss(
     per_token = _surrogate(batch, settings, ratio)
     if batch.correction is not None and settings.loss_type != "vespo":
         per_token = per_token * batch.correction
-    metrics, count = [], batch.mask.sum().clamp(min=1.0)
-    if settings.beta != 0:
+    penalty = None
+    if not is_number(settings.beta, 0):
         distance = batch.reference - batch.logps
         penalty = distance.exp() - distance - 1
         if settings.use_bias_correction_kl:
             penalty = penalty * ratio
         per_token = per_token + settings.beta * penalty
-        metrics.append((penalty * batch.mask).sum() / count)
-    metrics.append((_clipped(batch, settings, ratio) * batch.mask).sum() / count)
-    loss = _normalised(per_token, batch.mask, settings, num_items)
-    return loss, tuple(metric.detach() for metric in metrics)
+    return per_token, penalty, _clipped(batch, settings, ratio)
 
 
-def _surrogate(batch: _Batch, settings: Settings, ratio: Tensor) -> Tensor:
+def _surrogate(batch: Batch, settings: Settings, ratio: Tensor) -> Tensor:
     """The loss without the penalty: [B, T], or [B, 1] for a ratio of sequences."""
     advantages, kind = batch.advantages, settings.loss_type
     if kind == "cispo":
-        return -ratio.clamp(max=settings.epsilon_high).detach() * advantages * batch.logps
+        return -_clamped(ratio, None, settings.epsilon_high).detach() * advantages * batch.logps
     if kind == "vespo":
         return -_vespo_weight(batch, settings) * advantages * batch.logps
     if kind == "sapo":
@@ -274,12 +297,20 @@ def _surrogate(batch: _Batch, settings: Settings, ratio: Tensor) -> Tensor:
             for heat in (settings.sapo_temperature_pos, settings.sapo_temperature_neg)
         )
         return -torch.where(advantages > 0, good, bad) * advantages
-    clipped = ratio.clamp(1 - settings.epsilon_low, 1 + settings.epsilon_high)
-    bounded = ratio if settings.delta is None else ratio.clamp(max=settings.delta)
+    clipped = _clamped(ratio, 1 - settings.epsilon_low, 1 + settings.epsilon_high)
+    bounded = ratio if settings.delta is None else _clamped(ratio, None, settings.delta)
     return -torch.minimum(bounded * advantages, clipped * advantages)
 
 
-def _clipped(batch: _Batch, settings: Settings, ratio: Tensor) -> Tensor:
+def _clamped(ratio: Tensor, least: Coefficient | None, most: Coefficient) -> Tensor:
+    """torch.clamp, which takes two numbers or two tensors."""
+    if not isinstance(least, Tensor) and not isinstance(most, Tensor):
+        return ratio.clamp(least, most)
+    bounds = (None if x is None else torch.as_tensor(x).to(ratio) for x in (least, most))
+    return ratio.clamp(*bounds)
+
+
+def _clipped(batch: Batch, settings: Settings, ratio: Tensor) -> Tensor:
     """Which tokens have a ratio beyond the bound that matters for the sign of their advantage."""
     advantages, kind = batch.advantages, settings.loss_type
     if kind in ("sapo", "vespo"):
@@ -292,22 +323,24 @@ def _clipped(batch: _Batch, settings: Settings, ratio: Tensor) -> Tensor:
 
 
 @torch.no_grad()
-def _vespo_weight(batch: _Batch, settings: Settings) -> Tensor:
+def _vespo_weight(batch: Batch, settings: Settings) -> Tensor:
     """exp(l) w**k exp(-l w) of a sequence's ratio w, 1 for w = 1; [B, 1]."""
     log_w = (batch.log_ratio.clamp(-20, 20) * batch.mask).sum(-1, keepdim=True)
     if batch.correction is not None:
         log_w = log_w + batch.correction.log().clamp(_SMALLEST, 20).sum(-1, keepdim=True)
     log_w = log_w.clamp(_SMALLEST, 20)
     is_good = batch.advantages >= 0
-    k = torch.where(is_good, settings.vespo_k_pos, settings.vespo_k_neg)
-    rate = torch.where(is_good, settings.vespo_lambda_pos, settings.vespo_lambda_neg).clamp(min=1e-4)
+    k = torch.where(is_good, settings.vespo_k_pos, settings.vespo_k_neg).to(log_w)
+    rate = torch.where(is_good, settings.vespo_lambda_pos, settings.vespo_lambda_neg).to(log_w)
+    rate = rate.clamp(min=1e-4)
     weight = (rate + k * log_w - rate * log_w.exp()).exp()
     return weight.nan_to_num(nan=0.0, posinf=0.0, neginf=0.0)
 
 
-def _normalised(
+def normalised(
     per_token: Tensor, mask: Tensor, settings: Settings, num_items: Tensor | float | None
 ) -> Tensor:
+    """The loss of a batch, as its type divides that of tokens."""
     kind, lengths = settings.loss_type, mask.sum(-1)
     if kind == "luspo":
         return (per_token * lengths.unsqueeze(1)).mean()

@@ -20,6 +20,7 @@ from torch import Tensor
 from ... import losses
 from ...errors import CallValueError
 from ...messages.names import listed
+from ..coefficients import Coefficient, value_of
 from ..heads import head
 from .options import chunks
 from .sequences import logit_sums, sequence_logprobs
@@ -67,7 +68,7 @@ class _Pairs:
     def result(
         self,
         preference: Callable[[Tensor, Tensor], tuple[Tensor, ...]],
-        alpha: float,
+        alpha: Coefficient,
         compute_nll_loss: bool,
         nll_target: Tensor | None = None,
     ) -> _Results:
@@ -82,7 +83,7 @@ class _Pairs:
         count = self.half * self.hidden.shape[1] * self.weight.shape[0]
         means = sums[: self.half].sum() / count, sums[self.half :].sum() / count
         outputs = (chosen, rejected, *means, nll, *added)
-        return alpha * nll + loss, tuple(output.detach() for output in outputs)
+        return (alpha * nll + loss).to(totals.dtype), tuple(output.detach() for output in outputs)
 
     def logprobs(self, hidden: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         """The log-probability of each answer, [2 B]: the sum over its tokens."""
@@ -124,9 +125,9 @@ class _Margins:
 
     chosen: Tensor
     rejected: Tensor
-    beta: float
-    smoothing: float
-    tau: float
+    beta: Coefficient
+    smoothing: Coefficient
+    tau: Coefficient
 
     @property
     def margin(self) -> Tensor:
@@ -136,7 +137,11 @@ class _Margins:
 def _exo(m: _Margins) -> Tensor:
     """KL between the policy's preference and one that is wrong with probability `smoothing`."""
     right, wrong = F.logsigmoid(m.margin), F.logsigmoid(-m.margin)
-    return right.exp() * (right - math.log1p(-m.smoothing)) + wrong.exp() * (wrong - math.log(m.smoothing))
+    return right.exp() * (right - _log(1 - m.smoothing)) + wrong.exp() * (wrong - _log(m.smoothing))
+
+
+def _log(value: Coefficient) -> Coefficient:
+    return value.log() if isinstance(value, Tensor) else math.log(value)
 
 
 def _nca(m: _Margins) -> Tensor:
@@ -175,17 +180,20 @@ _DPO: dict[str, Callable[[_Margins], Tensor]] = {
 }
 
 
-def check_dpo(loss_type: str, label_smoothing: float) -> None:
+def check_dpo(loss_type: str, label_smoothing: Coefficient) -> None:
     """Refuses, in Liger's words, a type of loss that there is not, and smoothing that it cannot have."""
     if loss_type not in _DPO:
         raise CallValueError(f"Unsupported loss_type={loss_type!r}; it is none of {listed(list(_DPO))}")
-    if loss_type == "exo_pair" and not 0 < label_smoothing < 1:
+    number = value_of("label_smoothing", label_smoothing)
+    if number is None:
+        return
+    if loss_type == "exo_pair" and not 0 < number < 1:
         raise CallValueError(
-            f"label_smoothing must be > 0 for loss_type='exo_pair', and below 1, but is {label_smoothing}"
+            f"label_smoothing must be > 0 for loss_type='exo_pair', and below 1, but is {number}"
         )
-    if loss_type == "robust" and not 0 <= label_smoothing < 0.5:
+    if loss_type == "robust" and not 0 <= number < 0.5:
         raise CallValueError(
-            f"label_smoothing must lie in [0.0, 0.5) for loss_type='robust', but is {label_smoothing}"
+            f"label_smoothing must lie in [0.0, 0.5) for loss_type='robust', but is {number}"
         )
 
 
@@ -198,16 +206,16 @@ def dpo(
     ref_weight: Tensor | None = None,
     ref_bias: Tensor | None = None,
     ignore_index: int = -100,
-    beta: float = 0.1,
+    beta: Coefficient = 0.1,
     compute_nll_loss: bool = False,
     compiled: bool = True,
     use_ref_model: bool = True,
     average_log_prob: bool = False,
     chunk_size: int = 1,
     loss_type: str = "sigmoid",
-    label_smoothing: float = 0.0,
-    discopop_tau: float = 0.05,
-    alpha: float = 1.0,
+    label_smoothing: Coefficient = 0.0,
+    discopop_tau: Coefficient = 0.05,
+    alpha: Coefficient = 1.0,
 ) -> _Results:
     """DPO. It adds the rewards of chosen and rejected answers to the outputs.
 
@@ -216,7 +224,8 @@ def dpo(
         weight, bias: [V, D] and [V].
         target: [2 B, T].
         ref_input, ref_weight, ref_bias: those of the reference model.
-        beta: the scale of rewards.
+        beta: the scale of rewards. Like `alpha`, `label_smoothing` and `discopop_tau` it may be a tensor
+            without axes, which gets a gradient if it requires one.
         compute_nll_loss, alpha: whether the chosen answers' loss is added, and its weight.
         compiled: has no effect: kernels are compiled always.
         use_ref_model: whether the reference model is subtracted.
@@ -249,7 +258,9 @@ def dpo(
 # ---- CPO, SimPO, ORPO --------------------------------------------------------------------------------------
 
 
-def _smoothed(pairs: _Pairs, beta: float, gamma: float, label_smoothing: float) -> Callable[..., Any]:
+def _smoothed(
+    pairs: _Pairs, beta: Coefficient, gamma: Coefficient, label_smoothing: Coefficient
+) -> Callable[..., Any]:
     """-log sigmoid(beta (chosen - rejected) - gamma), and rewards."""
 
     def preference(chosen: Tensor, rejected: Tensor) -> tuple[Tensor, ...]:
@@ -266,9 +277,9 @@ def cpo(
     target: Tensor,
     bias: Tensor | None = None,
     ignore_index: int = -100,
-    beta: float = 0.1,
-    alpha: float = 1.0,
-    label_smoothing: float = 0.0,
+    beta: Coefficient = 0.1,
+    alpha: Coefficient = 1.0,
+    label_smoothing: Coefficient = 0.0,
     compute_nll_loss: bool = True,
     compiled: bool = True,
     average_log_prob: bool = False,
@@ -285,12 +296,12 @@ def simpo(
     target: Tensor,
     bias: Tensor | None = None,
     ignore_index: int = -100,
-    beta: float = 0.1,
-    alpha: float = 1.0,
-    label_smoothing: float = 0.0,
+    beta: Coefficient = 0.1,
+    alpha: Coefficient = 1.0,
+    label_smoothing: Coefficient = 0.0,
     compute_nll_loss: bool = False,
     compiled: bool = True,
-    gamma: float = 0.5,
+    gamma: Coefficient = 0.5,
     chunk_size: int = 1,
 ) -> _Results:
     """SimPO, arXiv:2405.14734, with the margin `gamma`; else arguments and results as of `dpo`."""
@@ -304,7 +315,7 @@ def orpo(
     target: Tensor,
     bias: Tensor | None = None,
     ignore_index: int = -100,
-    beta: float = 0.1,
+    beta: Coefficient = 0.1,
     compute_nll_loss: bool = True,
     nll_target: Tensor | None = None,
     compiled: bool = True,

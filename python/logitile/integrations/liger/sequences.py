@@ -7,6 +7,7 @@ from torch import Tensor
 
 from ... import losses
 from ...arguments.segments import Segments
+from ..coefficients import Coefficient, of_temperature
 from ..heads import head
 from .options import chunks
 
@@ -19,16 +20,15 @@ def token_logprobs(
     *,
     ignore_index: int,
     chunk_size: int,
-    temperature: float = 1.0,
+    temperature: Coefficient = 1.0,
 ) -> Tensor:
     """log p of each target, [batch, sequence]; 0 where a token is ignored.
 
     Args:
         chunk_size: sequences per chunk.
     """
-    scaled = {} if temperature == 1 else {"temperature": temperature}
     run = head(losses.logprob, ignore_index=ignore_index, **chunks(hidden.shape[0], chunk_size))
-    result: Tensor = run(hidden, weight, target=target, bias=bias, **scaled).logprob
+    result: Tensor = run(hidden, weight, target=target, bias=bias, **of_temperature(temperature)).logprob
     return result
 
 

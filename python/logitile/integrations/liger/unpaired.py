@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from ...errors import CallValueError
+from ..coefficients import Coefficient
 from ..shapes import check_shape
 from .sequences import logit_sums, sequence_logprobs
 
@@ -23,7 +24,7 @@ def kto(
     ref_bias: Tensor | None = None,
     kl: Tensor | None = None,
     ignore_index: int = -100,
-    beta: float = 0.1,
+    beta: Coefficient = 0.1,
     compiled: bool = True,
     use_ref_model: bool = True,
     average_log_prob: bool = False,
@@ -38,7 +39,7 @@ def kto(
         preference_labels: bools, [B]: whether an answer is good.
         ref_input, ref_weight, ref_bias: those of the reference model.
         kl: the divergence from the reference, one number or [B].
-        beta: the scale of rewards.
+        beta: the scale of rewards. It may be a tensor without axes, which gets a gradient if it requires one.
         compiled: has no effect: kernels are compiled always.
         use_ref_model: whether the reference model is subtracted.
         average_log_prob: means over tokens instead of sums.

@@ -1,0 +1,39 @@
+// Traffic.h - puts the requests of a warp's lanes together, as the machine's memories see them, and counts sectors and
+// bank conflicts. Only counters come from here, never faults.
+#pragma once
+#include "emulator/core/Report.h"
+#include <deque>
+#include <memory>
+
+namespace logitile::emulator {
+class Traffic {
+public:
+  /// One request of a warp: lanes in 'mask' ask for 'bytes' each.
+  struct Request {
+    uint32_t mask = 0;
+    uint64_t bytes = 0;
+    std::array<uint64_t, 32> addresses = {};
+  };
+  void reset(uint32_t warps, uint32_t ops, Counters &counters);
+  /// Notes one lane's request at one instruction. The n-th of each lane belong together; 'live' lanes are waited for.
+  void note(Space space, uint32_t warp, uint32_t op, uint32_t lane, uint32_t live, uint64_t address, uint64_t bytes);
+  /// Counts requests that never became complete.
+  void finish();
+  /// Counts one complete request of shared memory.
+  void countShared(const Request &request);
+
+private:
+  struct Queue {
+    Space space;
+    std::deque<Request> open;
+    uint64_t counted = 0;
+    std::array<uint64_t, 32> lanes = {}; // requests so far
+  };
+  void countFirst(Queue &queue);
+  void countGlobal(const Request &request);
+
+  std::vector<std::unique_ptr<Queue>> queues; // per warp, instruction and memory
+  uint32_t opCount = 0;
+  Counters *counters = nullptr;
+};
+} // namespace logitile::emulator

@@ -1,0 +1,20 @@
+// InlinePtx.h - inline PTX of kernels, read as the PTX ISA defines it. This reading is the emulator's own and shares nothing
+// with the code generator, so a wrong belief about an instruction cannot stand on both sides.
+#pragma once
+#include "emulator/core/Instruction.h"
+
+namespace logitile::emulator {
+/// The operands of a text: its outputs are "$0", "$1", ..., and its inputs follow.
+struct PtxOperands {
+  static constexpr uint32_t kNone = ~0u;
+  PtxOperands(uint32_t inputs, std::vector<uint32_t> ties = {}) : inputs(inputs), ties(std::move(ties)) {}
+  uint32_t inputs;
+  std::vector<uint32_t> ties; // for each output the input in whose register it is, or kNone
+};
+
+/// The instruction that a text of inline PTX runs, whose operands are in the frame in order. None where the emulator does not know the
+/// text.
+std::optional<Instruction> readPtx(std::string_view text, const PtxOperands &operands);
+/// The part of it that knows wgmma.
+std::optional<Instruction> readWgmma(std::string_view text, const PtxOperands &operands);
+} // namespace logitile::emulator

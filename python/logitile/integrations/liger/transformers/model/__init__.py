@@ -1,0 +1,1 @@
+"""What Liger's forwards of models call."""
