@@ -136,21 +136,21 @@ static LogicalResult verifyRoles(Operation *entry, ArrayAttr roles, function_ref
     return entry->emitOpError() << "has " << arguments.size() << " arguments but " << roles.size() << " roles";
   for (auto [argument, role] : llvm::zip_equal(arguments, roles)) {
     Type type = argument.getType();
-    auto complain = [&] { return entry->emitOpError() << "argument " << argument.getArgNumber() << " of type " << type << " "; };
+    auto emitRefusal = [&] { return entry->emitOpError() << "argument " << argument.getArgNumber() << " of type " << type << " "; };
     if (!isa<BundleType, ViewType, IndexType>(type) && !type.isInteger(1))
       return entry->emitOpError() << "argument " << argument.getArgNumber() << " is of type " << type << "; expected a view, index or i1";
     if (isa<UnitAttr>(role) != isa<BundleType>(type))
-      return isa<UnitAttr>(role) ? complain() << "needs a role after 'from'" : complain() << "is a bundle, which takes no role";
+      return isa<UnitAttr>(role) ? emitRefusal() << "needs a role after 'from'" : emitRefusal() << "is a bundle, which takes no role";
     if (isa<ViewType>(type) && !isForm(role))
-      return complain() << "is from " << role << "; expected " << form;
+      return emitRefusal() << "is from " << role << "; expected " << form;
     if (isa<BundleType, ViewType>(type))
       continue;
     auto scalar = dyn_cast<ScalarRoleAttr>(role);
     if (!scalar)
-      return complain() << "is from " << role << "; expected a scalar of the launch";
+      return emitRefusal() << "is from " << role << "; expected a scalar of the launch";
     bool isCount = llvm::is_contained({ScalarRole::Tokens, ScalarRole::VocabSplitFirst, ScalarRole::VocabSplitEnd}, scalar.getValue());
     if (isCount != type.isIndex())
-      return complain() << "is from '" << stringifyScalarRole(scalar.getValue()) << "', which is an " << (isCount ? "index" : "i1");
+      return emitRefusal() << "is from '" << stringifyScalarRole(scalar.getValue()) << "', which is an " << (isCount ? "index" : "i1");
   }
   return success();
 }

@@ -268,15 +268,15 @@ static Phase phaseOf(Operation &part) {
 static LogicalResult verifyPhase(Operation &part) {
   Phase phase = phaseOf(part);
   WalkResult walk = part.walk([&](InputOp input) {
-    auto complain = [&](auto &&...text) {
+    auto emitRefusal = [&](auto &&...text) {
       InFlightDiagnostic error = input.emitOpError() << "reads " << describe(input.getKind(), input.getName());
       (error << ... << text);
       return WalkResult::interrupt();
     };
     if (phase == Phase::Prologue && input.getKind() == InputKind::Logits)
-      return complain(" in the prologue, which has no logits");
+      return emitRefusal(" in the prologue, which has no logits");
     if (phase <= Phase::Forward && input.getKind() == InputKind::Cotangent)
-      return complain(" in phase ", stringifyPhase(phase), "; cotangents come with the backward phase");
+      return emitRefusal(" in phase ", stringifyPhase(phase), "; cotangents come with the backward phase");
     return WalkResult::advance();
   });
   return failure(walk.wasInterrupted());
@@ -361,22 +361,22 @@ LogicalResult KnownOp::verifySymbolUses(SymbolTableCollection &) {
     return emitOpError() << "reads " << spell(getSource()) << "; only programs have results of finishes";
   Operation *part = program.getBody().front().findAncestorOpInBlock(**this);
   FinishOp finish = findFinish(program, getSource());
-  auto complain = [&] { return emitOpError() << "reads " << spell(getSource()); };
+  auto emitRefusal = [&] { return emitOpError() << "reads " << spell(getSource()); };
   if (!finish || !finish->isBeforeInBlock(part))
-    return complain() << ", which no earlier finish gives";
+    return emitRefusal() << ", which no earlier finish gives";
   if (finish.givesLists()) {
     auto reader = (*this)->getParentOfType<FinishOp>();
     bool isAtPlaces = finish.isOfPlaces() && reader && reader.isOfPlaces() && reader.getPlaces() == finish.getPlaces();
     bool isOfAdjoint = finish.isOfPlaces() && !(*this)->use_empty() &&
                        llvm::all_of((*this)->getUsers(), [](Operation *user) { return isa<AdjointOp>(user); });
     if (!isAtPlaces && !isOfAdjoint)
-      return complain() << ", which has one value for each place of a list";
+      return emitRefusal() << ", which has one value for each place of a list";
   }
   if (Type type = typeOf(finish, getSource()); type != getType())
-    return complain() << " as " << getType() << ", but its finish gives " << type;
+    return emitRefusal() << " as " << getType() << ", but its finish gives " << type;
   Phase phase = phaseOf(*part);
   if (phase <= Phase::Forward && phase < finish.getPhase())
-    return complain() << " in phase " << stringifyPhase(phase) << ", but its finish is " << stringifyPhase(finish.getPhase());
+    return emitRefusal() << " in phase " << stringifyPhase(phase) << ", but its finish is " << stringifyPhase(finish.getPhase());
   return success();
 }
 

@@ -122,18 +122,18 @@ StringRef BufferOp::getOwnerName() {
 static LogicalResult verifyOwner(BufferOp buffer) {
   Attribute owner = buffer.getOwnerAttr();
   StringRef role = stringifyBufferRole(buffer.getRole());
-  auto complain = [&] { return buffer.emitOpError() << "@" << buffer.getSymName() << " has role '" << role << "', "; };
+  auto emitRefusal = [&] { return buffer.emitOpError() << "@" << buffer.getSymName() << " has role '" << role << "', "; };
   if (buffer.getRole() >= BufferRole::SliceOffset)
-    return owner ? complain() << "which belongs to the call and takes no owner" : LogicalResult(success());
+    return owner ? emitRefusal() << "which belongs to the call and takes no owner" : LogicalResult(success());
   if (isOfPart(buffer.getRole())) {
     if (!isa_and_nonnull<FlatSymbolRefAttr>(owner) || !buffer.getEntry())
-      return complain() << "which needs a part of the program and a number: 'of @part[0]'";
+      return emitRefusal() << "which needs a part of the program and a number: 'of @part[0]'";
     return success();
   }
   if (!isa_and_nonnull<StringAttr>(owner))
-    return complain() << "which needs the name of its owner in quotes";
+    return emitRefusal() << "which needs the name of its owner in quotes";
   if (buffer.getEntry() && buffer.getRole() != BufferRole::Input)
-    return complain() << "which has no entries; only 'input', 'row_state' and 'result' do";
+    return emitRefusal() << "which has no entries; only 'input', 'row_state' and 'result' do";
   return success();
 }
 

@@ -1,5 +1,4 @@
 """What all pytest folders share: tests marked `full` are slow and run under LOGITILE_TEST_FULL=1 only."""
-
 import os
 import pathlib
 import sys

@@ -9,7 +9,6 @@ others, and other builds of the tree).
 Each writes JUnit XML, from which the counts come. A suite that crashes, leaves no report or runs no test is a
 failure. What CMake knows about the suites is in build/test/suites.json. Standard library only.
 """
-
 from __future__ import annotations
 
 import argparse
@@ -61,17 +60,8 @@ class Result:
 def pytest_suite(name: str, folder: str, build: pathlib.Path, alone: bool, workers: int = 0) -> Suite:
     """A folder of tests, in one process or in several that take tests from each other."""
     report = build / "test" / "reports" / f"{name}.xml"
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        str(ROOT / folder),
-        "-q",
-        "--tb=short",
-        f"--junitxml={report}",
-        "-o",
-        f"cache_dir={build / 'test' / 'pytest_cache'}",
-    ]
+    command = [sys.executable, "-m", "pytest", str(ROOT / folder), "-q", "--tb=short", f"--junitxml={report}",
+               "-o", f"cache_dir={build / 'test' / 'pytest_cache'}"]
     if workers:
         command += ["-n", str(workers), "--dist", "worksteal"]
     return Suite(name, command, report, alone)
@@ -118,17 +108,9 @@ class Processes:
 
     def run(self, suite: Suite, env: dict[str, str]) -> tuple[int | None, str]:
         """Exit status (None: it hung and was ended) and output of one suite."""
-        child = subprocess.Popen(
-            suite.command,
-            cwd=ROOT,
-            env=env,
-            text=True,
-            errors="replace",
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
+        child = subprocess.Popen(suite.command, cwd=ROOT, env=env, text=True, errors="replace",
+                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                 start_new_session=True)
         self.running.add(child)
         try:
             output, _ = child.communicate(timeout=LIMIT_SECONDS)
@@ -192,11 +174,8 @@ def run_suite(suite: Suite, env: dict[str, str], processes: Processes) -> Result
 
 
 def print_result(result: Result) -> None:
-    print(
-        f"  {result.suite.name:24} {result.passed:5} passed {len(result.failures):4} failed "
-        f"{result.skipped:4} skipped {result.seconds:8.1f} s",
-        flush=True,
-    )
+    print(f"  {result.suite.name:24} {result.passed:5} passed {len(result.failures):4} failed "
+          f"{result.skipped:4} skipped {result.seconds:8.1f} s", flush=True)
     for name in result.failures:  # at once: a run that is ended from outside has no summary
         print(f"    failed: {name}", flush=True)
 
@@ -269,10 +248,8 @@ def main() -> int:
     skipped = sum(result.skipped for result in results)
     failed = sum(len(result.failures) for result in results)
     lacking = sorted(set().union(*(result.lacking for result in results)))
-    print(
-        f"TOTAL: {passed} passed, {failed} failed, {skipped} skipped"
-        + (f"; not found: {', '.join(lacking)}" if lacking else "")
-    )
+    print(f"TOTAL: {passed} passed, {failed} failed, {skipped} skipped"
+          + (f"; not found: {', '.join(lacking)}" if lacking else ""))
     return 1 if failed else 0
 
 

@@ -1,5 +1,4 @@
 """The files of the source tree, for tests that read its text. Not: build folders and environments."""
-
 from __future__ import annotations
 
 import os
@@ -10,16 +9,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 LAYERS = ["dialect", "templates", "compiler", "runtime", "emulator", "python"]  # each may use those before it
 CPP = (".h", ".cpp")
 
-_LEFT_OUT = {
-    ".git",
-    ".venv",
-    "__pycache__",
-    "dist",
-    "demo-output",
-    ".pytest_cache",
-    ".ruff_cache",
-    ".hypothesis",
-}
+_LEFT_OUT = {".git", ".venv", "__pycache__", "dist", "demo-output",
+             ".pytest_cache", ".ruff_cache", ".hypothesis"}
 
 
 def files(root: pathlib.Path, *suffixes: str, under: str = ".") -> Iterator[pathlib.Path]:

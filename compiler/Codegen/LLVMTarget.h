@@ -22,8 +22,9 @@ public:
   llvm::FailureOr<std::string> emitCode(mlir::ModuleOp device, Cancellation *cancellation) const final;
   /// The text of the stage `llvm`, before LLVM's own passes. Lowers 'device' in place. "" with a diagnostic where that fails.
   std::string emitText(mlir::ModuleOp device) const;
-  /// The stages `llvm` and that of the code, of which the lines are known that they come from. 'device' is a module that has been
-  /// traced itself. Lowers it in place. Fails with a diagnostic.
+  /// Appends the stage `llvm` and the stage of the code to 'stages'. Each of their lines has the lines that it was made from.
+  /// traceModule must have traced 'device' before: then the locations in 'device' are lines of its own text.
+  /// Lowers 'device' in place. Fails with a diagnostic.
   llvm::LogicalResult traceCode(mlir::ModuleOp device, std::vector<TracedStage> &stages) const;
   /// Code from that text. Fails with 'error'.
   static llvm::FailureOr<std::string> emitCode(const std::string &llvmText, Stage stage, std::string &error);

@@ -57,16 +57,17 @@ template <typename OpT> bool mayBeApproximate(OpT exponential) {
 struct ExpandMathPass : impl::ExpandMathPassBase<ExpandMathPass> {
   using ExpandMathPassBase::ExpandMathPassBase;
 
-  /// What 'op' becomes; null where the target has an instruction for it.
-  FailureOr<Value> expand(Operation *op, ImplicitLocOpBuilder &b, const MathInstructions &target) {
+  /// What 'op' becomes; null where the target has an instruction for it. Expansions of MLIR 22 (populateExpansionPatterns) do not replace
+  /// those of fma, pow, clamp, roundEven and floor: fma rounds the product there, pow is exp(y log(x)) in f32, clamp takes the bounds for
+  /// each other, roundEven takes 49 operations, and floor has none.
+  FailureOr<Value> expand(Operation *op, ImplicitLocOpBuilder &b, const logitile::Target &target, const MathInstructions &has) {
     if (Value expanded = expandLogitileOp(b, op, op->getOperands()))
       return expanded;
-    bool hasRounding = target.hasRounding, hasFma = target.hasFma;
     MathFunctions f(b, op->getResult(0).getType(), target);
-    if (target.hasApproximateExp2 && mayBeApproximate(dyn_cast<math::ExpOp>(op)))
+    if (has.hasApproximateExp2 && mayBeApproximate(dyn_cast<math::ExpOp>(op)))
       return f.expByExp2(op->getOperand(0));
-    if (target.hasApproximateExp2 && mayBeApproximate(dyn_cast<math::Exp2Op>(op)))
-      return f.approximateExp2(op->getOperand(0));
+    if (has.hasApproximateExp2 && mayBeApproximate(dyn_cast<math::Exp2Op>(op)))
+      return target.approximateExp2(b, op->getOperand(0));
     auto one = [&](Value (MathFunctions::*function)(Value)) { return (f.*function)(op->getOperand(0)); };
     return llvm::TypeSwitch<Operation *, FailureOr<Value>>(op)
 #define LOGITILE_ELEMENTARY(Node, Op, Code, Facts, Slope) .Case<Op>([&](auto) { return one(&MathFunctions::Code); })
@@ -80,9 +81,9 @@ struct ExpandMathPass : impl::ExpandMathPassBase<ExpandMathPass> {
           Value raised = arith::MaximumFOp::create(b, clamp.getValue(), clamp.getMin());
           return Value(arith::MinimumFOp::create(b, raised, clamp.getMax()));
         })
-        .Case<math::FmaOp>([&](auto fma) { return hasFma ? Value() : f.fma(fma.getA(), fma.getB(), fma.getC()); })
-        .Case<math::RoundEvenOp>([&](auto) { return hasRounding ? Value() : one(&MathFunctions::roundEven); })
-        .Case<math::FloorOp>([&](auto) { return hasRounding ? Value() : one(&MathFunctions::floor); })
+        .Case<math::FmaOp>([&](auto fma) { return has.hasFma ? Value() : f.fma(fma.getA(), fma.getB(), fma.getC()); })
+        .Case<math::RoundEvenOp>([&](auto) { return has.hasRounding ? Value() : one(&MathFunctions::roundEven); })
+        .Case<math::FloorOp>([&](auto) { return has.hasRounding ? Value() : one(&MathFunctions::floor); })
         .Case<math::RsqrtOp>([&](auto rsqrt) {
           Lanes root(b, math::SqrtOp::create(b, rsqrt.getOperand()));
           return Value(root.like(1.0) / root);
@@ -147,7 +148,7 @@ struct ExpandMathPass : impl::ExpandMathPassBase<ExpandMathPass> {
       Operation *op = ops[i];
       ImplicitLocOpBuilder b(op->getLoc(), op);
       Operation *before = op->getPrevNode();
-      FailureOr<Value> value = expand(op, b, instructions);
+      FailureOr<Value> value = expand(op, b, **chosen, instructions);
       if (failed(value))
         return signalPassFailure();
       if (!*value)

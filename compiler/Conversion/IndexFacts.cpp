@@ -1,8 +1,9 @@
-// IndexFacts.cpp - divisors of index values, followed through loops and arithmetic.
+// IndexFacts.cpp - divisors of index values, followed through loops and arithmetic. MLIR's IntegerRangeAnalysis finds the least and the
+// greatest value, which tell nothing of divisors. Its affine expressions know divisors, but not those of arith and scf.
 #include "compiler/Conversion/IndexFacts.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <numeric>
 using namespace mlir;
@@ -17,14 +18,13 @@ std::optional<Bounds> boundsOf(Value value) {
   auto argument = dyn_cast<BlockArgument>(value);
   if (!argument)
     return std::nullopt;
-  Operation *loop = argument.getOwner()->getParentOp();
-  if (auto forOp = dyn_cast<scf::ForOp>(loop); forOp && value == forOp.getInductionVar())
-    return Bounds{forOp.getLowerBound(), forOp.getUpperBound(), forOp.getStep()};
-  auto forall = dyn_cast<scf::ForallOp>(loop);
-  if (!forall)
+  auto loop = dyn_cast<LoopLikeOpInterface>(argument.getOwner()->getParentOp());
+  std::optional<SmallVector<Value>> counters = loop ? loop.getLoopInductionVars() : std::nullopt;
+  auto *counter = counters ? llvm::find(*counters, value) : nullptr;
+  if (!counters || counter == counters->end())
     return std::nullopt;
-  unsigned axis = argument.getArgNumber();
-  return Bounds{forall.getMixedLowerBound()[axis], forall.getMixedUpperBound()[axis], forall.getMixedStep()[axis]};
+  size_t axis = counter - counters->begin();
+  return Bounds{(*loop.getLoopLowerBounds())[axis], (*loop.getLoopUpperBounds())[axis], (*loop.getLoopSteps())[axis]};
 }
 int64_t divisorOf(OpFoldResult value) {
   if (std::optional<int64_t> constant = getConstantIntValue(value))

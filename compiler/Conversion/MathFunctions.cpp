@@ -2,7 +2,6 @@
 // error of the whole function); the size of their error stands beside them.
 #include "compiler/Conversion/MathFunctions.h"
 #include "compiler/Conversion/Lanes.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include <cmath>
 #include <limits>
 using namespace mlir;
@@ -50,11 +49,8 @@ Value MathFunctions::powerOf2(Value power) { return (Lanes(b, power) + 127).left
 
 /// x * 2^power in two steps, so that a result below the normal range is rounded once and one above it becomes infinite.
 Value MathFunctions::timesPowerOf2(Value x, Value power, Value bits) {
-  if (auto vector = dyn_cast<VectorType>(type); vector && vector.getNumElements() == 16 && hasScale) {
-    Value all = arith::ConstantOp::create(b, b.getI16IntegerAttr(-1)), nearest = arith::ConstantOp::create(b, b.getI32IntegerAttr(4));
-    return LLVM::CallIntrinsicOp::create(b, type, b.getStringAttr("llvm.x86.avx512.mask.scalef.ps.512"), {x, power, x, all, nearest})
-        .getResult(0);
-  }
+  if (Value scaled = target.scaleByPowerOf2(b, x, power))
+    return scaled;
   Lanes half = Lanes(b, bits).rightSigned(1);
   return Lanes(b, x) * Lanes(b, powerOf2(half)) * Lanes(b, powerOf2(Lanes(b, bits) - half));
 }
@@ -75,13 +71,8 @@ Value MathFunctions::expByExp2(Value value) {
   Lanes x(b, arith::MaximumFOp::create(b, arith::MinimumFOp::create(b, value, most), least)), half = x * (kLog2E / 2);
   Lanes rest(b, math::FmaOp::create(b, half, x.like(-2 * kLn2), x));
   rest = Lanes(b, math::FmaOp::create(b, half, x.like(-2 * kLn2Rest), rest));
-  Lanes root(b, approximateExp2(half));
+  Lanes root(b, target.approximateExp2(b, half));
   return root * Lanes(b, math::FmaOp::create(b, root, rest, root));
-}
-
-/// Source of the bound: NVIDIA, "Parallel Thread Execution ISA", ex2.approx.ftz.f32.
-Value MathFunctions::approximateExp2(Value value) {
-  return LLVM::CallIntrinsicOp::create(b, type, b.getStringAttr("llvm.nvvm.ex2.approx.ftz.f32"), ValueRange{value}).getResult(0);
 }
 
 /// 1 ulp. exp(r) = 1 + r + r^2 Q(r): 3.6e-9.

@@ -10,8 +10,8 @@ namespace logitile {
 /// Everywhere: a NaN gives a NaN, whose payload is not kept; limits are exact, such as exp(-inf) = 0 and log(0) = -inf.
 class MathFunctions {
 public:
-  MathFunctions(mlir::ImplicitLocOpBuilder &b, mlir::Type type, const MathInstructions &target)
-      : b(b), type(type), hasFma(target.hasFma), hasScale(target.hasScale) {}
+  MathFunctions(mlir::ImplicitLocOpBuilder &b, mlir::Type type, const Target &target)
+      : b(b), type(type), target(target), hasFma(target.facts().math.hasFma) {}
 
   // The elementary functions of the table, each with its error beside its definition.
 #define LOGITILE_ELEMENTARY(Node, Op, Code, Facts, Slope) mlir::Value Code(mlir::Value x);
@@ -21,8 +21,6 @@ public:
   mlir::Value exp2(mlir::Value x);
   /// exp of the instruction for 2^x, which only some targets have: less exact, in fewer instructions.
   mlir::Value expByExp2(mlir::Value x);
-  /// The instruction itself: off by 2^-22 of the result, 0 where that is below the normal range.
-  mlir::Value approximateExp2(mlir::Value x);
   mlir::Value log2(mlir::Value x);
   mlir::Value pow(mlir::Value x, mlir::Value y);
   /// Exact, for CPUs without an instruction for them.
@@ -55,7 +53,7 @@ private:
 
   mlir::ImplicitLocOpBuilder &b;
   mlir::Type type;
+  const Target &target;
   bool hasFma;
-  bool hasScale;
 };
 } // namespace logitile

@@ -228,7 +228,6 @@ public:
 private:
   NodeRef make(NodeOp op, llvm::ArrayRef<NodeRef> operands, NodeType type, llvm::function_ref<void(Node &)> fill = nullptr);
   NodeRef scaled(NodeRef constant, NodeRef x);
-  NodeRef stopGradient(NodeRef a);
   Split hoist(NodeRef x);
   Split splitFactors(NodeRef x);
   Split splitAddends(NodeRef x);

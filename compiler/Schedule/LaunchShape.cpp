@@ -134,33 +134,33 @@ struct TemplateUse {
 
 /// A launch names no part that its template has no place for: it would be left out without a word.
 static LogicalResult verifyPlaces(LaunchOp launch, TemplateOp source, const TemplateUse &use) {
-  auto complain = [&](StringRef what) {
+  auto emitRefusal = [&](StringRef what) {
     return launch.emitOpError() << what << ", for which template @" << source.getSymName() << " has no place";
   };
   if (launch.getSweep() && !use.hasRows)
-    return complain("names a sweep");
+    return emitRefusal("names a sweep");
   if (launch.getFinish() && !use.hasFinish)
-    return complain("names a finish");
+    return emitRefusal("names a finish");
   bool multiplies = use.projects || use.contracts;
   if (launch.getAlgorithm() && !multiplies && !use.makesOrLoads)
-    return complain("names an algorithm");
+    return emitRefusal("names an algorithm");
   if (launch.getPart() && !use.mapsRows)
-    return complain("makes a part");
+    return emitRefusal("makes a part");
   if (multiplies && !launch.getAlgorithm())
     return launch.emitOpError() << "needs 'using' and an algorithm for the products of template @" << source.getSymName();
   if (launch.getStore() && !use.keeps)
-    return complain("stores logits");
+    return emitRefusal("stores logits");
   if (launch.getStore() && use.makesOrLoads && !launch.getAlgorithm())
     return launch.emitOpError() << "stores logits, but makes none: that needs 'using' and an algorithm";
   auto has = [&](Attribute role) { return llvm::is_contained(source.getRoles(), role); };
   auto hasScalar = [&](ScalarRole role) { return has(ScalarRoleAttr::get(source.getContext(), role)); };
   if (launch.getAccumulate() != Accumulate::Never && !hasScalar(ScalarRole::Accumulate))
-    return complain("adds to what is there");
+    return emitRefusal("adds to what is there");
   if (launch.getVocabSplits() && !hasScalar(ScalarRole::VocabSplitFirst))
-    return complain("names vocabulary splits");
+    return emitRefusal("names vocabulary splits");
   for (NamedAttribute view : launch.viewsOrEmpty())
     if (!has(view.getName()))
-      return complain("gives a buffer for '" + view.getName().getValue().str() + "'");
+      return emitRefusal("gives a buffer for '" + view.getName().getValue().str() + "'");
   return success();
 }
 

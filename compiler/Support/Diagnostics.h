@@ -1,4 +1,4 @@
-// Diagnostics.h - collects what a compilation complains about, as text with places.
+// Diagnostics.h - collects the diagnostics of a compilation, as text with places.
 #pragma once
 #include "mlir/IR/Diagnostics.h"
 #include <string>

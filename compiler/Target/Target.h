@@ -5,6 +5,8 @@
 #include "compiler/Support/Cancellation.h"
 #include "compiler/Target/Machine.h"
 #include "compiler/Target/MemoryModel.h"
+#include "dialect/Enums.h"
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -16,22 +18,27 @@ template <typename T>
 class FailureOr;
 }
 namespace mlir {
+class ImplicitLocOpBuilder;
 class ModuleOp;
 class OpPassManager;
+class Type;
+class Value;
 } // namespace mlir
 
 namespace logitile {
 class Backend;
 class KernelOp;
 class LLVMTarget;
+struct ColumnLimit;
 struct KernelWork;
+struct LogitTiles;
+struct Product;
 struct TileSizes;
 
 /// What a target has instructions for.
 struct MathInstructions {
   bool hasFma = true, hasRounding = true;
-  bool hasScale = false;           // x * 2^n, on 16 lanes
-  bool hasApproximateExp2 = false; // 2^x, off by 2^-22 of itself
+  bool hasApproximateExp2 = false; // Target::approximateExp2
 };
 
 /// Facts that schedules, plans and conversions depend on. They are not decisions: those are made in
@@ -45,19 +52,18 @@ struct TargetFacts {
   bool packsOperands = false;        // kernels read operands from panels, and round them on the way there
   bool multipliesBF16 = false;       // contractions take operands of 16 bits as they are, and sum them in f32
   bool multipliesF16 = false;
-  bool hasAmxTiles = false;    // products of packed bf16 run on the tiles of AMX
-  bool hasTensorCores = false; // contractions run on them, by fragments of warps
-  bool multipliesInWarpgroups = false; // and by tiles of four warps together, with operands in shared memory
 
   // ---- tiles
   bool tokensAreLanes = false;       // logits of neighbouring tokens are neighbours in memory, else those of neighbouring vocabulary entries
   bool hasFixedTiles = false;        // tiles have the sizes of the table, and one that is not full costs as much as a full one
   int64_t registerRows = 1;          // rows of a register tile: a tile of fewer leaves registers idle
+  int64_t mostWeightRows = INT64_MAX; // vocabulary entries of a tile of the gradient of a weight
+  int64_t deepestF32 = INT64_MAX;     // steps of a block of the shared axis where f32 is multiplied
   bool makesLists = false;           // kernels keep the largest entries of each token, and put them in order
   int64_t mostFewTokens = -1;        // up to so many tokens, logits are dot products along the hidden axis; -1: there are no such kernels
 
   // ---- schedules
-  bool isFilledByOneVocabSplit = false; // one vocabulary vocabulary split is work for all units, and what it makes stays in their caches
+  bool isFilledByOneVocabSplit = false; // one vocabulary split is work for all units, and what it makes stays in their caches
 
   // ---- arithmetic
   bool isSlowWithSubnormals = false; // on some machines of this target an instruction takes many times as long with them
@@ -89,6 +95,20 @@ public:
   virtual Machine machine(int64_t threads) const = 0;
   /// Figures of the chip by name, in units, hertz, bytes and operations a second; empty where its name fixes none.
   virtual std::vector<std::pair<std::string_view, double>> chipFigures() const { return {}; }
+
+  // ---- products of matrices (compiler/Target/Products.h); a target that says nothing computes them by loops on any tiles
+  /// How a product is computed: conversions of the target have this algorithm for such tiles.
+  virtual Algorithm productAlgorithm(const Product &product) const;
+  /// How wide tiles of logits may be.
+  virtual ColumnLimit limitLogitColumns(const LogitTiles &tiles) const;
+  /// Columns of the tiles of a gradient with so many hidden entries, at most 'most'.
+  virtual int64_t gradientColumns(mlir::Type operand, int64_t hidden, int64_t most) const;
+
+  // ---- instructions of the stage `device` that only some targets have
+  /// x * 2^power, rounded once. Null where there is no instruction for it on the type of 'x'.
+  virtual mlir::Value scaleByPowerOf2(mlir::ImplicitLocOpBuilder &b, mlir::Value x, mlir::Value power) const;
+  /// 2^x, off by 2^-22 of itself, and 0 where that is below the normal range. Null where facts().math.hasApproximateExp2 is false.
+  virtual mlir::Value approximateExp2(mlir::ImplicitLocOpBuilder &b, mlir::Value x) const;
 
   /// The passes from the stage `tiles` to the stage `device`.
   virtual void addDevicePasses(mlir::OpPassManager &passes) const = 0;

@@ -5,8 +5,9 @@
 #include "mlir/Pass/PassInstrumentation.h"
 
 namespace logitile {
-/// Prints 'module' as the stage 'name'. The origins of a line are the places of the operations on it. Afterwards that line is the
-/// place of these operations, so that what is made of them says so; names of values stay.
+/// Prints 'module' as the text of the stage 'name'. The origins of a line are the locations of the operations that are printed on it.
+/// Afterwards each operation is located at its own line of this text: what later passes make of it inherits that location, and so the
+/// next stage knows which lines it was made from. Names of values in locations are kept.
 TracedStage traceModule(mlir::ModuleOp module, llvm::StringRef name);
 
 /// Keeps the text of a module after each pass that changed it.

@@ -25,8 +25,89 @@ bool isFlat(NodeOp op) {
 #include "compiler/Expression/ScalarOps.def"
   case NodeOp::Top: // lists carry no gradient
   case NodeOp::ToFloat: return true;
-  default: return false;
+#define LOGITILE_SMOOTH(Node, Op, Facts, Slope) case NodeOp::Node:
+#define LOGITILE_FLAT(Node, Op, Facts)
+#include "compiler/Expression/ScalarOps.def"
+  case NodeOp::Add:
+  case NodeOp::Sub:
+  case NodeOp::Neg:
+  case NodeOp::Mul:
+  case NodeOp::MultiplyNoNan:
+  case NodeOp::Div:
+  case NodeOp::Pow:
+  case NodeOp::Abs:
+  case NodeOp::Maximum:
+  case NodeOp::Minimum:
+  case NodeOp::Clamp:
+  case NodeOp::Select:
+  case NodeOp::SumList:
+  case NodeOp::Sum:
+  case NodeOp::Mean:
+  case NodeOp::LogSumExp:
+  case NodeOp::Gather:
+  case NodeOp::Constant: // without operands that are floats
+  case NodeOp::Input:
+  case NodeOp::Column:
+  case NodeOp::Uniform:
+  case NodeOp::And: // whose results are no floats
+  case NodeOp::Or:
+  case NodeOp::Not:
+  case NodeOp::Compare:
+  case NodeOp::IsFinite:
+  case NodeOp::IsNan:
+  case NodeOp::ArgMax:
+  case NodeOp::ArgMin:
+  case NodeOp::Count:
+  case NodeOp::ArgTop:
+  case NodeOp::Accumulator: // of form-sweeps
+  case NodeOp::Pair: return false;
   }
+  llvm_unreachable("all operations are above");
+}
+
+/// How a linear function of an adjoint follows from the same function of the adjoint's operands.
+enum class Linear { Negated, Scaled, Added, Subtracted, Chosen, Opaque };
+Linear linearIn(NodeRef node) {
+  switch (node->op) {
+  case NodeOp::Neg: return Linear::Negated;
+  case NodeOp::Mul: return node->operand(0)->isConstant() ? Linear::Scaled : Linear::Opaque;
+  case NodeOp::Add: return Linear::Added;
+  case NodeOp::Sub: return Linear::Subtracted;
+  case NodeOp::Select: return Linear::Chosen;
+#define LOGITILE_FUNCTION(Node, Op, Facts, Flows) case NodeOp::Node:
+#include "compiler/Expression/ScalarOps.def"
+  case NodeOp::Constant:
+  case NodeOp::Input:
+  case NodeOp::Column:
+  case NodeOp::MultiplyNoNan: // has a guard of its own
+  case NodeOp::Div:
+  case NodeOp::Pow:
+  case NodeOp::Abs:
+  case NodeOp::Maximum:
+  case NodeOp::Minimum:
+  case NodeOp::Clamp:
+  case NodeOp::And:
+  case NodeOp::Or:
+  case NodeOp::Not:
+  case NodeOp::Compare:
+  case NodeOp::ToFloat:
+  case NodeOp::IsFinite:
+  case NodeOp::IsNan:
+  case NodeOp::Uniform:
+  case NodeOp::SumList:
+  case NodeOp::Sum:
+  case NodeOp::Mean:
+  case NodeOp::LogSumExp:
+  case NodeOp::ArgMax:
+  case NodeOp::ArgMin:
+  case NodeOp::Count:
+  case NodeOp::Top:
+  case NodeOp::ArgTop:
+  case NodeOp::Gather:
+  case NodeOp::Accumulator:
+  case NodeOp::Pair: return Linear::Opaque;
+  }
+  llvm_unreachable("all operations are above");
 }
 
 class ReverseMode {
@@ -109,17 +190,16 @@ private:
   NodeRef refused = nullptr;
 };
 
-static bool isNumberTimes(NodeRef node) { return node->is(NodeOp::Mul) && node->operand(0)->isConstant(); }
-
 /// Whether one of the values that 'node' adds up or chooses from is cut off by a condition.
 bool ReverseMode::hasGuard(NodeRef node) {
   if (auto known = guarded.find(node); known != guarded.end())
     return known->second;
   bool has = false;
-  if (node->is(NodeOp::Neg) || isNumberTimes(node) || node->is(NodeOp::Add) || node->is(NodeOp::Sub))
-    has = llvm::any_of(node->operands, [&](NodeRef x) { return hasGuard(x); });
-  else if (node->is(NodeOp::Select))
+  Linear linear = linearIn(node);
+  if (linear == Linear::Chosen)
     has = llvm::any_of(ArrayRef(node->operands).drop_front(), [&](NodeRef x) { return x->isConstant(0) || hasGuard(x); });
+  else if (linear != Linear::Opaque)
+    has = llvm::any_of(node->operands, [&](NodeRef x) { return hasGuard(x); });
   guarded[node] = has;
   return has;
 }
@@ -133,12 +213,13 @@ NodeRef ReverseMode::through(NodeRef adjoint, F f, Done &done) {
     return known;
   auto inside = [&](unsigned i) { return through(adjoint->operand(i), f, done); };
   NodeRef result = nullptr;
-  switch (adjoint->op) {
-  case NodeOp::Neg: result = g.neg(inside(0)); break;
-  case NodeOp::Mul: result = g.mul(adjoint->operand(0), inside(1)); break;
-  case NodeOp::Add: result = g.add(inside(0), inside(1)); break;
-  case NodeOp::Sub: result = g.sub(inside(0), inside(1)); break;
-  default: result = g.select(adjoint->operand(0), inside(1), inside(2)); break;
+  switch (linearIn(adjoint)) {
+  case Linear::Negated: result = g.neg(inside(0)); break;
+  case Linear::Scaled: result = g.mul(adjoint->operand(0), inside(1)); break;
+  case Linear::Added: result = g.add(inside(0), inside(1)); break;
+  case Linear::Subtracted: result = g.sub(inside(0), inside(1)); break;
+  case Linear::Chosen: result = g.select(adjoint->operand(0), inside(1), inside(2)); break;
+  case Linear::Opaque: llvm_unreachable("has no guard");
   }
   done[adjoint] = result;
   return result;

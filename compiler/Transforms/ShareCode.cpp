@@ -9,8 +9,9 @@ namespace logitile {
 #include "compiler/Passes.h.inc"
 
 namespace {
-/// For each argument: the scalar that it is, or the number of the first argument in the same memory and whether that is workspace,
-/// whose rows have places that code may count on.
+/// What code may depend on in the arguments of a kernel, beside their types. Of a scalar, that is its role. Of a view, that is which
+/// argument is the first one in the same memory, because views of one memory overlap. It is also whether that memory is workspace,
+/// because only there rows begin at aligned addresses.
 SmallVector<Attribute> shapeOf(KernelOp kernel, const Buffers &workspace) {
   Builder b(kernel.getContext());
   SmallVector<Attribute> memory, shape;

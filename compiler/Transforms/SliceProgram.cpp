@@ -4,7 +4,7 @@
 #include "dialect/Logitile.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Transforms/RegionUtils.h"
 using namespace mlir;
 
 namespace logitile {
@@ -308,9 +308,8 @@ private:
     finish.setResultNamesAttr(builder.getArrayAttr(names));
     finish.setResultTypesAttr(builder.getArrayAttr(types));
     yield->setOperands(values);
-    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(finish.getBody().front())))
-      if (isOpTriviallyDead(&op))
-        op.erase();
+    IRRewriter rewriter(finish.getContext());
+    static_cast<void>(runRegionDCE(rewriter, finish.getBody())); // it fails where there is nothing to erase
     return true;
   }
 

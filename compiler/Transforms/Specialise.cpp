@@ -13,7 +13,7 @@ FailureOr<Bindings> Bindings::get(TemplateOp source, const LaunchShape &shape) {
   llvm::StringMap<Attribute> &values = result.values;
   MLIRContext *context = source.getContext();
   LaunchOp launch = shape.launch;
-  auto complain = [&] {
+  auto emitRefusal = [&] {
     InFlightDiagnostic error = launch.emitOpError();
     error.attachNote(source.getLoc()) << "template '@" << source.getSymName() << "' is here";
     return error;
@@ -24,21 +24,21 @@ FailureOr<Bindings> Bindings::get(TemplateOp source, const LaunchShape &shape) {
   auto params = source.getParams().getAsValueRange<StringAttr>();
   for (NamedAttribute binding : launch.getBindings()) {
     if (!llvm::is_contained(params, binding.getName().getValue()))
-      return complain() << "binds '" << binding.getName().getValue() << "', which is no parameter of the template";
+      return emitRefusal() << "binds '" << binding.getName().getValue() << "', which is no parameter of the template";
     if (values.contains(binding.getName().getValue()))
-      return complain() << "binds '" << binding.getName().getValue() << "', which the program and its schedule give";
+      return emitRefusal() << "binds '" << binding.getName().getValue() << "', which the program and its schedule give";
     values[binding.getName().getValue()] = binding.getValue();
   }
   for (StringRef param : params) {
     Attribute value = values.lookup(param);
     if (!value)
-      return complain() << "leaves parameter '" << param << "' without a value";
+      return emitRefusal() << "leaves parameter '" << param << "' without a value";
     if (isNameOfDim(param) != isa<IntegerAttr>(value))
-      return complain() << "binds '" << param << "' to " << value << "; capitals take an integer, small letters a type";
+      return emitRefusal() << "binds '" << param << "' to " << value << "; capitals take an integer, small letters a type";
     if (auto extent = dyn_cast<IntegerAttr>(value); extent && extent.getInt() <= 0)
-      return complain() << "binds '" << param << "' to " << extent.getInt() << ", which must be positive";
+      return emitRefusal() << "binds '" << param << "' to " << extent.getInt() << ", which must be positive";
     if (auto type = dyn_cast<TypeAttr>(value); type && !isa<IntegerType, FloatType, RoundedType>(type.getValue()))
-      return complain() << "binds '" << param << "' to " << value << ", which is no integer and no float type";
+      return emitRefusal() << "binds '" << param << "' to " << value << ", which is no integer and no float type";
   }
   result.replacer = std::make_shared<AttrTypeReplacer>();
   result.replacer->addReplacement([values](SymbolicDimAttr dim) -> std::optional<Attribute> { return values.lookup(dim.getName()); });

@@ -11,7 +11,7 @@ namespace logitile::emulator {
 enum class Strength : uint8_t { weak, block, device };
 constexpr uint32_t kScopes = 2; // block and device
 
-/// What an access or a fence does beside its access, as the last modifier of an instruction.
+/// How an access or a fence orders the accesses of other threads. The last modifier of an instruction holds it, packed into one number.
 struct MemoryOrder {
   Strength strength = Strength::weak;
   bool acquires = false, releases = false;

@@ -43,7 +43,7 @@ Kind kindOf(ElementType element) {
 } // namespace
 
 Result<Elements> KernelWork::elementsOfInput(const Array &array, size_t axes) const {
-  bool isNumber = array.rank == 0 && loaded.device->isOutOfReach(array.data);
+  bool isNumber = array.rank == 0 && loaded.device->isHostOnly(array.data);
   return isNumber ? Result<Elements>(numberOf(array)) : elementsOf(array, axes);
 }
 

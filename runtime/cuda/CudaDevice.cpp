@@ -210,7 +210,7 @@ Status CudaDevice::synchronise() {
   return Status();
 }
 
-bool CudaDevice::isOutOfReach(const void *memory) const {
+bool CudaDevice::isHostOnly(const void *memory) const {
   std::lock_guard lock(mutex);
   const Driver &driver = contexts->driver();
   MemoryType type = MemoryType::Host;

@@ -13,7 +13,7 @@ public:
   Result<WorkspaceBlock> takeMemory(int64_t bytes, const DeviceStream &stream) override;
   Status synchronise() override;
   bool isHost() const override { return false; }
-  bool isOutOfReach(const void *memory) const override;
+  bool isHostOnly(const void *memory) const override;
   gpu::IndexReport *indexReport() override { return &report; }
 
   /// The driver, opened by the first call that needs it.

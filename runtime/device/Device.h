@@ -102,8 +102,8 @@ public:
   virtual Status synchronise() { return Status(); }
   /// Whether the host itself does the work on single elements of a call.
   virtual bool isHost() const = 0;
-  /// Where the host does not: whether it has to read this number, since kernels cannot.
-  virtual bool isOutOfReach(const void *) const { return false; }
+  /// Whether kernels cannot read this memory, because it is the host's alone. Then the host reads a number that lies there.
+  virtual bool isHostOnly(const void *) const { return false; }
   /// What kernels report wrong indices to; null where the host checks them.
   virtual gpu::IndexReport *indexReport() { return nullptr; }
   /// Bytes to leave free behind each buffer, so that an access outside of it meets no other one.

@@ -7,7 +7,6 @@ one to a line.
 
 Run as: check_examples.py LOGITILE_OPT.
 """
-
 from __future__ import annotations
 
 import pathlib
@@ -22,13 +21,10 @@ HERE = "<example>"
 PROGRAM = f"""logitile.program @around vocab 32000 outputs [] indices [] checked [] {{
 {HERE}
 }}"""
-SCHEDULE = PROGRAM.replace(
-    HERE,
-    f"""logitile.schedule tokens [0, 4096) vocab_split 2048 stored 0 {{
+SCHEDULE = PROGRAM.replace(HERE, f"""logitile.schedule tokens [0, 4096) vocab_split 2048 stored 0 {{
 logitile.buffer @gradient_z_hidden output hidden_gradient of "z" : !logitile.view<?x1024xf32>
 {HERE}
-}}""",
-)
+}}""")
 RUN = SCHEDULE.replace(HERE, f"logitile.run forward {{\n{HERE}\n}}")
 LOSS = f"""logitile.loss @around vocab 32000 outputs ["loss"] gradient of ["loss"] wrt ["z", "temperature"] {{
 %target = logitile.input token "target" : i32
@@ -56,26 +52,20 @@ logitile.yield %a, %b : f32, f32
 logitile.yield %a, %b : f32, f32
 }
 """
-AFTER = PROGRAM.replace(
-    HERE,
-    f"""logitile.finish @after_statistics forward results ["lse" : f32] {{
+AFTER = PROGRAM.replace(HERE, f"""logitile.finish @after_statistics forward results ["lse" : f32] {{
 %c = arith.constant 0.0 : f32
 logitile.yield %c : f32
 }}
 logitile.finish @later forward results ["loss" : f32] {{
 {HERE}
 logitile.yield %lse : f32
-}}""",
-)
+}}""")
 PICKS = SWEEP.replace("] init {", '] picks [#logitile.pick<"z" at "candidates" places 64>] init {')
-PICKED = PROGRAM.replace(
-    HERE,
-    f"""{PICKS}
+PICKED = PROGRAM.replace(HERE, f"""{PICKS}
 logitile.finish @later forward places 64 summed results ["sum" : f32] {{
 {HERE}
 logitile.yield %of_candidates : f32
-}}""",
-)
+}}""")
 # What stands around the example of an op, by mnemonic.
 AROUND = {
     "gradient": LOSS,
@@ -101,9 +91,8 @@ def examples(record: dict) -> list[str]:
 
 def parse(tool: str, text: str) -> str:
     """What the tool complains about; empty where it accepts the text."""
-    done = subprocess.run(
-        [tool, "--allow-unregistered-dialect", "-o", "/dev/null"], input=text, capture_output=True, text=True
-    )
+    done = subprocess.run([tool, "--allow-unregistered-dialect", "-o", "/dev/null"], input=text,
+                          capture_output=True, text=True)
     return (done.stderr or f"exit status {done.returncode}") if done.returncode else ""
 
 
@@ -136,11 +125,8 @@ def check(tool: str, record: dict) -> list[str]:
 
 
 def main() -> int:
-    records = [
-        record
-        for base in ("Op", "TypeDef", "AttrDef", "Dialect")
-        for record in ods.records("dialect/Logitile.td", base)
-    ]
+    records = [record for base in ("Op", "TypeDef", "AttrDef", "Dialect")
+               for record in ods.records("dialect/Logitile.td", base)]
     complaints = [complaint for record in records for complaint in check(sys.argv[1], record)]
     print("\n".join(complaints) or f"{sum(len(examples(record)) for record in records)} examples are valid")
     return 1 if complaints else 0

@@ -3,7 +3,6 @@
 What the emulator reads as it stands is in the table too. A text that is not in it is an UnknownPtx, so that
 nothing is left out in silence.
 """
-
 from __future__ import annotations
 
 import dataclasses
@@ -11,7 +10,7 @@ import re
 from collections.abc import Callable
 
 CALL = re.compile(
-    r"^  (?:(?P<result>%[\w.]+) = )?(?:tail )?call (?P<type>.+?) asm (?:sideeffect )?(?:inteldialect )?"
+    r'^  (?:(?P<result>%[\w.]+) = )?(?:tail )?call (?P<type>.+?) asm (?:sideeffect )?(?:inteldialect )?'
     r'"(?P<text>[^"]*)", "(?P<constraints>[^"]*)"\((?P<operands>.*)\)(?: #\d+)?(?:, !.*)?$'
 )
 DECLARED = r"^declare .*?@([\w.]+)\("  # the name of a function

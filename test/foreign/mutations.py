@@ -1,5 +1,4 @@
 """Bugs to put into the translated code of a kernel: instructions left out or changed, by their text."""
-
 from __future__ import annotations
 
 import dataclasses

@@ -3,7 +3,6 @@
 What compiling made is kept in the build folder until a source, a package or the compiler changes. Which
 kernels there are and what they must do is said elsewhere.
 """
-
 from __future__ import annotations
 
 import dataclasses

@@ -3,7 +3,6 @@
 The kernels are NVIDIA's, so they say what the instructions mean to others. A bug is found where the emulator
 reports one of its kinds of faults with every order of threads. One that only makes numbers wrong has to.
 """
-
 from __future__ import annotations
 
 import pathlib

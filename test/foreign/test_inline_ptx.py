@@ -1,5 +1,4 @@
 """The table of inline PTX: what it lacks is told by its text, and what it has becomes IR once."""
-
 from __future__ import annotations
 
 import inline_ptx

@@ -1,5 +1,4 @@
 """A backend is one folder: compiler and runtime ask through compiler/Target, and name no backend."""
-
 from __future__ import annotations
 
 import pathlib
@@ -18,10 +17,12 @@ USERS = {
 DEVICES = ("runtime/cpu/", "runtime/cuda/", "runtime/gpu/", "runtime/emulator/")
 COMMENT = re.compile(r"//.*")
 NAMES = r'"(?:cpu|cuda|emu)(?::|")'
-QUESTION = re.compile(
-    rf"\b(?:DeviceKind|isForGpu|isCuda|packsPanels)\b|[=!]=\s*{NAMES}|starts_with\({NAMES}"
-    r"|\bprefix\(\)\s*[=!]=|\b(?:CPU|GPU)Target::from\b|\b(?:dynamic_)?cast<[^<>]*Target\b"
-)
+# What one kind of target has: its algorithms of products, its instructions in LLVM IR.
+OWN = (r"\b(?:hasAmxTiles|hasTensorCores|multipliesInWarpgroups)\b|\bAlgorithm::(?:AmxTiles|MmaSync|Wgmma)\b"
+       r"|\bllvm\.(?:x86|nvvm)\b")
+QUESTION = re.compile(rf"{OWN}|\b(?:DeviceKind|isForGpu|isCuda|packsPanels)\b"
+                      rf"|[=!]=\s*{NAMES}|starts_with\({NAMES}"
+                      r"|\bprefix\(\)\s*[=!]=|\b(?:CPU|GPU)Target::from\b|\b(?:dynamic_)?cast<[^<>]*Target\b")
 
 
 def uses_of_backends(root: pathlib.Path) -> list[str]:
@@ -41,7 +42,7 @@ def uses_of_backends(root: pathlib.Path) -> list[str]:
 
 
 def questions_of_kind(root: pathlib.Path) -> list[str]:
-    """Code beside the backends and devices that asks which backend a target is of."""
+    """Code beside the backends and devices that asks for the backend of a target, or knows what one has."""
     found = []
     for name in ("compiler", "runtime"):
         for file in tree.files(root, *tree.CPP, under=name):
@@ -50,7 +51,7 @@ def questions_of_kind(root: pathlib.Path) -> list[str]:
                 continue
             for number, line in enumerate(file.read_text().splitlines(), 1):
                 if match := QUESTION.search(COMMENT.sub("", line)):
-                    found.append(f"{where}:{number} asks {match[0]}; ask for a fact of the target")
+                    found.append(f"{where}:{number} asks {match[0]}; ask the target instead")
     return found
 
 
@@ -70,29 +71,17 @@ def test_a_use_of_a_backend_is_found(tmp_path):
     for file in ("compiler/A", "compiler/Backends/NVPTX/B", "compiler/Backends/CPU/C", "runtime/cpu/D"):
         tree.write(tmp_path, f"{file}.cpp", use)
     assert [line.split()[0] for line in uses_of_backends(tmp_path)] == [
-        "compiler/A.cpp",
-        "compiler/Backends/NVPTX/B.cpp",
-    ]
+        "compiler/A.cpp", "compiler/Backends/NVPTX/B.cpp"]
 
 
 def test_a_question_of_kind_is_found(tmp_path):
-    lines = [
-        "bool isForGpu = false;",
-        'if (prefix == "cpu")',
-        'name.starts_with("cuda:")',
-        "// isForGpu",
-        'error = "cpu";',
-        "if (target.backend.prefix() == kPrefix)",
-        "cpu::CPUTarget::from(target)",
-        "dynamic_cast<const cuda::GPUTarget *>(&target)",
-    ]
+    lines = ["bool isForGpu = false;", 'if (prefix == "cpu")', 'name.starts_with("cuda:")',
+             "// isForGpu", 'error = "cpu";', "if (target.backend.prefix() == kPrefix)",
+             "cpu::CPUTarget::from(target)", "dynamic_cast<const cuda::GPUTarget *>(&target)",
+             "facts.hasAmxTiles = true;", "return Algorithm::Wgmma;", "return Algorithm::Loops;",
+             'b.getStringAttr("llvm.x86.avx512.mask.scalef.ps.512")']
     tree.write(tmp_path, "compiler/A.cpp", "\n".join(lines))
     tree.write(tmp_path, "compiler/Backends/CPU/B.cpp", "bool isForGpu;")
     assert [line.split()[0] for line in questions_of_kind(tmp_path)] == [
-        "compiler/A.cpp:1",
-        "compiler/A.cpp:2",
-        "compiler/A.cpp:3",
-        "compiler/A.cpp:6",
-        "compiler/A.cpp:7",
-        "compiler/A.cpp:8",
-    ]
+        "compiler/A.cpp:1", "compiler/A.cpp:2", "compiler/A.cpp:3", "compiler/A.cpp:6", "compiler/A.cpp:7",
+        "compiler/A.cpp:8", "compiler/A.cpp:9", "compiler/A.cpp:10", "compiler/A.cpp:12"]

@@ -1,5 +1,4 @@
 """Importing logitile stays cheap and needs no framework: heavy packages are imported where they are used."""
-
 from __future__ import annotations
 
 import ast
@@ -54,10 +53,8 @@ def heavy_imports(root: pathlib.Path) -> list[str]:
         path = file.relative_to(root).as_posix()
         if path.startswith(tuple(ALLOWED)):
             continue
-        found += [
-            f"{path} imports {name} at module level; import it in the function that needs it"
-            for name in sorted(imported(file) & HEAVY)
-        ]
+        found += [f"{path} imports {name} at module level; import it in the function that needs it"
+                  for name in sorted(imported(file) & HEAVY)]
     return found
 
 
@@ -67,11 +64,9 @@ def lookers(root: pathlib.Path) -> list[str]:
     for file in tree.files(root, ".py", under="python/logitile"):
         path = file.relative_to(root).as_posix()
         if not path.startswith("python/logitile/frameworks/"):
-            found += [
-                f"{path} line {node.lineno} looks into sys.modules; ask logitile.frameworks.choice"
-                for node in ast.walk(ast.parse(file.read_text()))
-                if isinstance(node, ast.Attribute) and ast.unparse(node) == "sys.modules"
-            ]
+            found += [f"{path} line {node.lineno} looks into sys.modules; ask logitile.frameworks.choice"
+                      for node in ast.walk(ast.parse(file.read_text()))
+                      if isinstance(node, ast.Attribute) and ast.unparse(node) == "sys.modules"]
     return found
 
 
@@ -91,10 +86,8 @@ def test_an_import_at_module_level_is_found(tmp_path):
     tree.write(tmp_path, "python/logitile/b.py", "try:\n    from torch.nn import Linear\nfinally:\n    0\n")
     tree.write(tmp_path, "python/logitile/c.py", "class A:\n    import jax.numpy\n")
     assert [line.split()[:3] for line in heavy_imports(tmp_path)] == [
-        ["python/logitile/a.py", "imports", "numpy"],
-        ["python/logitile/b.py", "imports", "torch"],
-        ["python/logitile/c.py", "imports", "jax"],
-    ]
+        ["python/logitile/a.py", "imports", "numpy"], ["python/logitile/b.py", "imports", "torch"],
+        ["python/logitile/c.py", "imports", "jax"]]
 
 
 def test_imports_that_do_not_run_are_fine(tmp_path):
@@ -110,5 +103,4 @@ def test_a_look_into_the_modules_of_the_process_is_found(tmp_path):
     tree.write(tmp_path, "python/logitile/calls/a.py", text)
     tree.write(tmp_path, "python/logitile/frameworks/choice.py", text)
     assert lookers(tmp_path) == [
-        "python/logitile/calls/a.py line 2 looks into sys.modules; ask logitile.frameworks.choice"
-    ]
+        "python/logitile/calls/a.py line 2 looks into sys.modules; ask logitile.frameworks.choice"]

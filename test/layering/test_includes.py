@@ -2,7 +2,6 @@
 
 The emulator checks what the compiler makes, so it shares nothing with it.
 """
-
 from __future__ import annotations
 
 import pathlib
@@ -88,19 +87,12 @@ def emulator_ties(root: pathlib.Path) -> list[str]:
     found = []
     for file in tree.files(root, *tree.CPP, under="emulator"):
         allowed = EMULATOR_INTERFACE | {name for name in reached(root, file) if name.startswith("emulator/")}
-        found += [
-            f"{file.relative_to(root)} reaches {name}; the emulator shares its interface alone"
-            for name in sorted(reached(root, file) - allowed)
-            if layer(name) is not None
-        ]
+        found += [f"{file.relative_to(root)} reaches {name}; the emulator shares its interface alone"
+                  for name in sorted(reached(root, file) - allowed) if layer(name) is not None]
     for name in tree.LAYERS:
         files = tree.files(root, *tree.CPP, under=name) if name != "emulator" else ()
-        found += [
-            f"{file.relative_to(root)} includes {included}; the runtime opens the emulator's library"
-            for file in files
-            for included in includes(file)
-            if included.startswith("emulator/")
-        ]
+        found += [f"{file.relative_to(root)} includes {included}; the runtime opens the emulator's library"
+                  for file in files for included in includes(file) if included.startswith("emulator/")]
     return found
 
 
@@ -129,8 +121,7 @@ def test_a_use_of_a_later_layer_is_found(tmp_path):
     tree.write(tmp_path, "dialect/C.td", 'include "templates/C.td"\n')
     assert wrong_directions(tmp_path) == [
         "dialect/A.cpp includes compiler/B.h: dialect may not use compiler",
-        "dialect/C.td includes templates/C.td: dialect may not use templates",
-    ]
+        "dialect/C.td includes templates/C.td: dialect may not use templates"]
 
 
 def test_a_relative_include_is_found(tmp_path):
@@ -146,8 +137,7 @@ def test_mlir_behind_a_runtime_header_is_found(tmp_path):
     tree.write(tmp_path, "runtime/Other.cpp", '#include "compiler/Compile.h"\n')
     assert compiler_in_runtime(tmp_path) == [
         "runtime/A.h reaches mlir/IR/Builders.h; runtime headers are free of MLIR and LLVM",
-        "runtime/Other.cpp reaches compiler/Compile.h; only runtime/engine/Requests.cpp may",
-    ]
+        "runtime/Other.cpp reaches compiler/Compile.h; only runtime/engine/Requests.cpp may"]
 
 
 def test_a_tie_of_the_emulator_is_found(tmp_path):
@@ -158,5 +148,4 @@ def test_a_tie_of_the_emulator_is_found(tmp_path):
     tree.write(tmp_path, "runtime/emulator/Device.cpp", '#include "emulator/A.h"\n')
     assert emulator_ties(tmp_path) == [
         "emulator/Ptx.cpp reaches compiler/Ptx.def; the emulator shares its interface alone",
-        "runtime/emulator/Device.cpp includes emulator/A.h; the runtime opens the emulator's library",
-    ]
+        "runtime/emulator/Device.cpp includes emulator/A.h; the runtime opens the emulator's library"]

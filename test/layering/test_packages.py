@@ -2,7 +2,6 @@
 
 Every import counts, wherever it stands: at the top, in a function, or under `if TYPE_CHECKING`.
 """
-
 from __future__ import annotations
 
 import ast
@@ -26,10 +25,8 @@ def modules(root: pathlib.Path) -> dict[str, pathlib.Path]:
     has a .pyi alone.
     """
     folder = root / PACKAGE
-    return {
-        ".".join(file.relative_to(folder).with_suffix("").parts): file
-        for file in tree.files(root, ".py", ".pyi", under=PACKAGE)
-    }
+    return {".".join(file.relative_to(folder).with_suffix("").parts): file
+            for file in tree.files(root, ".py", ".pyi", under=PACKAGE)}
 
 
 def imports(module: str, file: pathlib.Path, known: set[str]) -> Iterator[str]:
@@ -76,7 +73,7 @@ def circle(arrows: dict[str, list[str]]) -> list[str]:
 
     def walk(name: str, path: list[str]) -> list[str]:
         if name in path:
-            return [*path[path.index(name) :], name]
+            return [*path[path.index(name):], name]
         if name in done:
             return []
         for other in arrows[name]:
@@ -95,12 +92,9 @@ def wrong_directions(root: pathlib.Path) -> list[str]:
     strangers = sorted(set(tops.values()) - set(ORDER))
     if strangers:
         return [f"'{name}' has no place in ORDER of test/layering/test_packages.py" for name in strangers]
-    return [
-        f"{name} imports {other}: '{tops[name]}' may not use '{tops[other]}'"
-        for name, others in arrows.items()
-        for other in others
-        if ORDER.index(tops[other]) > ORDER.index(tops[name])
-    ]
+    return [f"{name} imports {other}: '{tops[name]}' may not use '{tops[other]}'"
+            for name, others in arrows.items() for other in others
+            if ORDER.index(tops[other]) > ORDER.index(tops[name])]
 
 
 def test_modules_import_each_other_in_no_circle():
@@ -122,22 +116,14 @@ def made(root: pathlib.Path, **texts: str) -> pathlib.Path:
 
 
 def test_a_circle_of_imports_at_the_top_is_named(tmp_path):
-    made(
-        tmp_path,
-        spec__a="from .b import f\n",
-        spec__b="from ..calls import c\n",
-        calls__c="import logitile.spec.a\n",
-        calls__d="from .c import g\n",
-    )
+    made(tmp_path, spec__a="from .b import f\n", spec__b="from ..calls import c\n",
+         calls__c="import logitile.spec.a\n", calls__d="from .c import g\n")
     assert circle(graph(tmp_path)) == ["calls.c", "spec.a", "spec.b", "calls.c"]
 
 
 def test_a_circle_through_a_function_or_for_types_alone_is_named(tmp_path):
-    made(
-        tmp_path,
-        spec__a="def f():\n    from . import b\n",
-        spec__b="from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from logitile.spec.a import f\n",
-    )
+    made(tmp_path, spec__a="def f():\n    from . import b\n",
+         spec__b="from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from logitile.spec.a import f\n")
     assert circle(graph(tmp_path)) == ["spec.a", "spec.b", "spec.a"]
 
 

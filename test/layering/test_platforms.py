@@ -2,7 +2,6 @@
 
 Nothing outside of their folders compares their names.
 """
-
 from __future__ import annotations
 
 import ast
@@ -72,23 +71,18 @@ def test_the_package_asks_the_registry():
 
 
 def test_a_name_in_the_runtime_is_found(tmp_path):
-    text = (
-        '// "cuda"\nbool f(Text t) { return t == "cuda" || t.starts_with("emu:sm_"); } // "cpu"\n'
-        'auto u = "cpus";\n'
-    )
+    text = ('// "cuda"\nbool f(Text t) { return t == "cuda" || t.starts_with("emu:sm_"); } // "cpu"\n'
+            'auto u = "cpus";\n')
     tree.write(tmp_path, "runtime/call/Call.cpp", text)
     tree.write(tmp_path, "runtime/cuda/Device.cpp", text)
     assert list(names_in_cpp(tmp_path)) == [
         'runtime/call/Call.cpp has "cuda"; ask runtime/device/Platform.h',
-        'runtime/call/Call.cpp has "emu:sm_"; ask runtime/device/Platform.h',
-    ]
+        'runtime/call/Call.cpp has "emu:sm_"; ask runtime/device/Platform.h']
 
 
 def test_a_comparison_in_the_package_is_found(tmp_path):
-    text = (
-        "a = x == 'cuda'\nb = x.startswith('cpu:')\nc = {'emu': 1}[x]\nd = x in ('auto', 'cpu')\n"
-        "e = 'cuda'\nf(backend='cpu')\ng = f'the backend cpu is {x}'\n"
-    )
+    text = ("a = x == 'cuda'\nb = x.startswith('cpu:')\nc = {'emu': 1}[x]\nd = x in ('auto', 'cpu')\n"
+            "e = 'cuda'\nf(backend='cpu')\ng = f'the backend cpu is {x}'\n")
     tree.write(tmp_path, "python/logitile/calls/a.py", text)
     tree.write(tmp_path, "python/logitile/frameworks/b.py", text)
     found = [line.split(" compares")[0] for line in names_in_python(tmp_path)]

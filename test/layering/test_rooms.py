@@ -2,7 +2,6 @@
 
 What is in a folder can be read without those above it.
 """
-
 from __future__ import annotations
 
 import pathlib
@@ -34,11 +33,8 @@ def crowded(root: pathlib.Path, layer: str) -> list[str]:
     subjects: dict[str, set[str]] = {}
     for file in tree.files(root, *tree.CPP, ".c", under=layer):
         subjects.setdefault(file.parent.relative_to(root).as_posix(), set()).add(file.stem)
-    return [
-        f"{name} has {len(found)} subjects, more than {FILES}; give some of them a folder"
-        for name, found in subjects.items()
-        if len(found) > FILES
-    ]
+    return [f"{name} has {len(found)} subjects, more than {FILES}; give some of them a folder"
+            for name, found in subjects.items() if len(found) > FILES]
 
 
 def test_folders_include_each_other_in_no_circle():
@@ -67,5 +63,4 @@ def test_a_crowded_folder_is_named(tmp_path):
         tree.write(tmp_path, f"runtime/call/A{number}.h", "")
         tree.write(tmp_path, f"runtime/call/A{number}.cpp", "")
     assert crowded(tmp_path, "runtime") == [
-        "runtime/call has 16 subjects, more than 15; give some of them a folder"
-    ]
+        "runtime/call has 16 subjects, more than 15; give some of them a folder"]

@@ -1,5 +1,4 @@
 """The name of a type in a namespace belongs to one file: linking two such types is undefined behaviour."""
-
 from __future__ import annotations
 
 import collections
@@ -14,8 +13,7 @@ LITERAL_OR_COMMENT = re.compile(
 SCOPE = re.compile(
     r"namespace\s*(?P<namespace>[\w:]*)\s*\{"
     r"|(?:struct|class|enum(?:\s+class)?)\s+(?P<type>\w+)(?:\s+final)?\s*(?::(?!:)[^;{(]*)?\{"
-    r"|[{}]"
-)
+    r"|[{}]")
 
 
 def types(text: str) -> list[str]:
@@ -37,11 +35,8 @@ def types_of_two_files(root: pathlib.Path) -> list[str]:
         for file in tree.files(root, *tree.CPP, under=name):
             for type_ in types(file.read_text()):
                 files[type_].add(file.relative_to(root).as_posix())
-    return [
-        f"{type_} is defined in {', '.join(sorted(where))}"
-        for type_, where in sorted(files.items())
-        if len(where) > 1
-    ]
+    return [f"{type_} is defined in {', '.join(sorted(where))}"
+            for type_, where in sorted(files.items()) if len(where) > 1]
 
 
 def test_each_type_has_one_file():
@@ -49,21 +44,11 @@ def test_each_type_has_one_file():
 
 
 def test_two_files_with_one_type_are_found(tmp_path):
-    tree.write(
-        tmp_path,
-        "compiler/A.h",
-        "namespace a::b {\nclass Kernel final : public Base {\n  struct Part {};\n};\n}\n",
-    )
-    tree.write(
-        tmp_path,
-        "compiler/B.h",
-        "namespace a {\nnamespace b {\n// struct Other {\nstruct Kernel {\n};\n}\n}\n",
-    )
-    tree.write(
-        tmp_path,
-        "compiler/C.cpp",
-        "namespace a::b {\nnamespace {\nstruct Kernel {};\n}\n"
-        "class Part;\nvoid run() { struct Kernel {}; }\n}\n"
-        "struct Kernel {};\n",
-    )
+    tree.write(tmp_path, "compiler/A.h", "namespace a::b {\nclass Kernel final : public Base {\n"
+                                         "  struct Part {};\n};\n}\n")
+    tree.write(tmp_path, "compiler/B.h", "namespace a {\nnamespace b {\n// struct Other {\n"
+                                         "struct Kernel {\n};\n}\n}\n")
+    tree.write(tmp_path, "compiler/C.cpp", "namespace a::b {\nnamespace {\nstruct Kernel {};\n}\n"
+                                           "class Part;\nvoid run() { struct Kernel {}; }\n}\n"
+                                           "struct Kernel {};\n")
     assert types_of_two_files(tmp_path) == ["a::b::Kernel is defined in compiler/A.h, compiler/B.h"]

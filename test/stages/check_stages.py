@@ -5,7 +5,6 @@ Texts are compared as logitile-opt prints them: names of values are for readers,
 Run as: check_stages.py FILE, a module of the spec stage where $TARGET stands for the target of its request,
 or $CPU where only CPUs can run it.
 """
-
 from __future__ import annotations
 
 import itertools
@@ -16,7 +15,8 @@ import sys
 STAGES = ("plan", "tiles", "device", "llvm")
 CODE = {"cpu": "obj", "cuda": "ptx"}  # the last stage, by backend
 TARGETS = (
-    "cpu:portable", "cpu:avx2", "cpu:avx512", "cpu:avx512_bf16", "cpu:amx_bf16", "cuda:sm_80", "cuda:sm_90"
+    "cpu:portable", "cpu:avx2", "cpu:avx512", "cpu:avx512_bf16", "cpu:amx_bf16",
+    "cuda:sm_80", "cuda:sm_90", "cuda:sm_90a", "cuda:sm_120",
 )  # fmt: skip
 
 

@@ -1,5 +1,4 @@
 """What the style tests share: the list of exceptions and how a violation of a rule is reported."""
-
 from __future__ import annotations
 
 import pathlib

@@ -1,5 +1,4 @@
 """Every file says in its first lines what it is about."""
-
 from __future__ import annotations
 
 import ast
@@ -51,12 +50,7 @@ def test_a_missing_banner_is_found(tmp_path):
     tree.write(tmp_path, "templates/a.mlir", "logitile.template @a\n")
     tree.write(tmp_path, "run.sh", "#!/bin/sh\nset -e\n")
     assert [violation.place for violation in missing_banners(tmp_path)] == [
-        "run.sh",
-        "dialect/A.cpp",
-        "dialect/A.td",
-        "python/a.py",
-        "templates/a.mlir",
-    ]
+        "run.sh", "dialect/A.cpp", "dialect/A.td", "python/a.py", "templates/a.mlir"]
 
 
 def test_banners_are_seen(tmp_path):

@@ -1,5 +1,4 @@
 """Documents lead somewhere: links and paths in them exist, lines are short, every folder has a README."""
-
 from __future__ import annotations
 
 import pathlib
@@ -16,18 +15,8 @@ README_LINES = 150
 GENERATED = ("docs/reference/", "bench/results/", "test/contract.md")
 # Folders whose subfolders have a README too, at any depth.
 NESTED = ("compiler", "runtime", "emulator")
-TOP = (
-    "bench",
-    "compiler",
-    "dialect",
-    "docs",
-    "emulator",
-    "examples",
-    "python",
-    "runtime",
-    "templates",
-    "test",
-)
+TOP = ("bench", "compiler", "dialect", "docs", "emulator", "examples", "python", "runtime", "templates",
+       "test")
 
 FENCE = re.compile(r"^```.*?^```$", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"\]\(([^)\s]+)\)")
@@ -74,10 +63,8 @@ def test_the_readme_is_short():
 
 def anchors(text: str) -> set[str]:
     """The names that headings have in links, as GitHub makes them."""
-    names = (
-        re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
-        for heading in HEADING.findall(without_code(text))
-    )
+    names = (re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+             for heading in HEADING.findall(without_code(text)))
     return set(names)
 
 
@@ -112,11 +99,8 @@ def alternatives(name: str) -> list[str]:
     found = re.search(r"\{([^{}]*)\}", name)
     if not found:
         return [name]
-    return [
-        one
-        for part in found[1].split(",")
-        for one in alternatives(name[: found.start()] + part + name[found.end() :])
-    ]
+    return [one for part in found[1].split(",")
+            for one in alternatives(name[: found.start()] + part + name[found.end():])]
 
 
 def test_links_lead_somewhere():
@@ -132,12 +116,9 @@ def test_paths_in_documents_exist():
 
 def folders(root: pathlib.Path) -> list[str]:
     """The folders that say what is in them."""
-    nested = [
-        rules.relative(root, folder)
-        for outer in NESTED
-        for folder in sorted((root / outer).rglob("*/"))
-        if folder.is_dir() and folder.name != "__pycache__"
-    ]
+    nested = [rules.relative(root, folder) for outer in NESTED
+              for folder in sorted((root / outer).rglob("*/"))
+              if folder.is_dir() and folder.name != "__pycache__"]
     return [*TOP, *nested]
 
 
@@ -160,9 +141,7 @@ def test_a_broken_link_is_found(tmp_path):
     tree.write(tmp_path, "docs/a.md", links)
     tree.write(tmp_path, "docs/b.md", "## `Two` words\n")
     assert [violation.text for violation in broken_links(tmp_path)] == [
-        "links to 'c.md', which is not there",
-        "links to '#a-heading', where no heading has that name",
-    ]
+        "links to 'c.md', which is not there", "links to '#a-heading', where no heading has that name"]
 
 
 def test_a_lost_path_is_found(tmp_path):
@@ -172,6 +151,4 @@ def test_a_lost_path_is_found(tmp_path):
     tree.write(tmp_path, "b.md", "`A.cpp`, `C.cpp`, `plan.run`")
     names = "names 'compiler/{A,C}.cpp', which is not there"
     assert list(lost_paths(tmp_path)) == [
-        Violation("a.md", names),
-        Violation("b.md", "names 'C.cpp', which is not there"),
-    ]
+        Violation("a.md", names), Violation("b.md", "names 'C.cpp', which is not there")]

@@ -1,5 +1,4 @@
 """The glossary names words of the sources as they are today: one that was renamed is found here."""
-
 from __future__ import annotations
 
 import pathlib
@@ -62,7 +61,5 @@ def test_an_unused_word_is_found(tmp_path):
     tree.write(tmp_path, GLOSSARY, text)
     tree.write(tmp_path, "dialect/A.td", "behinds $behind")
     tree.write(tmp_path, "compiler/A.cpp", "int here;")
-    assert list(unused_words(tmp_path)) == [
-        "'Gone' is said to be in the code, which does not have it",
-        "'x' is said to be in the sea; places are IR, code, package",
-    ]
+    assert list(unused_words(tmp_path)) == ["'Gone' is said to be in the code, which does not have it",
+                                            "'x' is said to be in the sea; places are IR, code, package"]

@@ -1,5 +1,4 @@
 """What the .td files owe their readers: a summary and a description everywhere, an example in every op."""
-
 from __future__ import annotations
 
 import pathlib

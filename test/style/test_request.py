@@ -2,7 +2,6 @@
 
 What cannot be made from it agrees with it.
 """
-
 from __future__ import annotations
 
 import ast

@@ -1,5 +1,4 @@
 """Python files pass ruff with the rules of pyproject.toml, which are those of the commit hook."""
-
 from __future__ import annotations
 
 import pathlib

@@ -1,5 +1,4 @@
 """Limits of size: lines of a file, lines of a function, includes of a file, columns of a line."""
-
 from __future__ import annotations
 
 import ast
@@ -17,7 +16,8 @@ CPP_COLUMNS, PYTHON_COLUMNS = 150, 110
 
 
 RAW_STRING = re.compile(r'R"(\w*)\(.*?\)\1"', re.DOTALL)
-COMMENT_OR_LITERAL = re.compile(r"""//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])+'""", re.DOTALL)
+COMMENT_OR_LITERAL = re.compile(
+    r"""//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])+'""", re.DOTALL)
 MACRO = re.compile(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", re.MULTILINE)
 
 
@@ -204,7 +204,5 @@ def test_python_functions_are_measured():
 def test_a_long_function_is_found(tmp_path):
     tree.write(tmp_path, "a.py", "def f():\n" + "    pass\n" * 60)
     tree.write(tmp_path, "a.cpp", "void g() {\n" + "  h();\n" * 60 + "}\n")
-    assert list(long_functions(tmp_path)) == [
-        Violation("a.py:f", "has 61 lines, more than 60"),
-        Violation("a.cpp:g", "has 62 lines, more than 60"),
-    ]
+    assert list(long_functions(tmp_path)) == [Violation("a.py:f", "has 61 lines, more than 60"),
+                                              Violation("a.cpp:g", "has 62 lines, more than 60")]

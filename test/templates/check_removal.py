@@ -5,7 +5,6 @@ overwritten is a tool that was built without it. The schedules are those of test
 
 Run as: check_removal.py FOLDER, where the copy is made; logitile-compile and logitile-opt are in the path.
 """
-
 from __future__ import annotations
 
 import itertools
@@ -67,11 +66,8 @@ def main() -> int:
     folder.mkdir(parents=True, exist_ok=True)
     whole = pathlib.Path(shutil.which("logitile-opt")).read_bytes()
     plans = make_plans()
-    complaints = [
-        f"a plan of test/stages fails with all skeletons there: {complaint}"
-        for complaint in (specialise("logitile-opt", plan) for plan in plans)
-        if complaint
-    ]
+    complaints = [f"a plan of test/stages fails with all skeletons there: {complaint}"
+                  for complaint in (specialise("logitile-opt", plan) for plan in plans) if complaint]
     names = sorted(file.stem for file in (ROOT / "templates").glob("*.mlir"))
     for name in names:
         if found := problem(whole, folder, plans, name):

@@ -3,7 +3,6 @@ name (launches are resolved by nothing else), and a test of its kernel in this f
 
 Run as: check_skeletons.py LOGITILE_OPT.
 """
-
 from __future__ import annotations
 
 import pathlib
@@ -34,11 +33,8 @@ def problems(tool: str, skeleton: pathlib.Path) -> list[str]:
 
 def main() -> int:
     skeletons = sorted(SKELETONS.glob("*.mlir"))
-    complaints = [
-        f"templates/{skeleton.name} {problem}"
-        for skeleton in skeletons
-        for problem in problems(sys.argv[1], skeleton)
-    ]
+    complaints = [f"templates/{skeleton.name} {problem}"
+                  for skeleton in skeletons for problem in problems(sys.argv[1], skeleton)]
     print("\n".join(complaints) or f"{len(skeletons)} skeletons are valid")
     return 1 if complaints or not skeletons else 0
 

@@ -33,8 +33,6 @@ def test_what_holds_is_one_line():
 def test_what_does_not_hold_is_named(loss, memory, text):
     torch, logitile = run(8.0, 1000), run(loss, memory)
     lines = verdict(torch, logitile).splitlines()
-    assert (
-        lines[0] == "demo: FAILED"
-        and text in lines
-        and lines[1:] == [f"  {failure}" for failure in failures(torch, logitile)]
-    )
+    assert lines[0] == "demo: FAILED" and text in lines and lines[1:] == [
+        f"  {failure}" for failure in failures(torch, logitile)
+    ]

@@ -1,5 +1,4 @@
 """The pass generator: the files that it writes, what it refuses, and that they build and pass."""
-
 from __future__ import annotations
 
 import importlib.util
@@ -33,14 +32,11 @@ def root(tmp_path: pathlib.Path) -> pathlib.Path:
     return tmp_path
 
 
-@pytest.mark.parametrize(
-    "name, flag",
-    [
-        ("FormSweeps", "logitile-form-sweeps"),
-        ("Pack", "logitile-pack"),
-        ("EmitPTXText", "logitile-emit-ptx-text"),
-    ],
-)
+@pytest.mark.parametrize("name, flag", [
+    ("FormSweeps", "logitile-form-sweeps"),
+    ("Pack", "logitile-pack"),
+    ("EmitPTXText", "logitile-emit-ptx-text"),
+])
 def test_the_flag_is_the_name_in_small_letters(name: str, flag: str):
     assert new_pass.flag_of(name) == flag
 
@@ -48,11 +44,8 @@ def test_the_flag_is_the_name_in_small_letters(name: str, flag: str):
 def test_the_files_name_the_pass(root: pathlib.Path):
     files = new_pass.start_pass(root, "MergeRows", "program")
     assert [str(file.relative_to(root)) for file in files] == [
-        "compiler/Passes.td",
-        "compiler/CMakeLists.txt",
-        "compiler/Transforms/MergeRows.cpp",
-        "test/transforms/logitile-merge-rows/start.mlir",
-    ]
+        "compiler/Passes.td", "compiler/CMakeLists.txt", "compiler/Transforms/MergeRows.cpp",
+        "test/transforms/logitile-merge-rows/start.mlir"]
     passes, lists, source, test = (file.read_text() for file in files)
     assert 'def MergeRowsPass : Pass<"logitile-merge-rows", "logitile::ProgramOp"> {' in passes
     assert passes.startswith((tree.ROOT / "compiler" / "Passes.td").read_text().rpartition("#endif")[0])
@@ -91,30 +84,12 @@ def test_a_new_pass_builds_and_its_test_passes(tmp_path: pathlib.Path):
     start = [sys.executable, str(SCRIPT), "MergeRows", "--on", "kernel", "--root", str(copy)]
     subprocess.run(start, check=True)
     build = tmp_path / "build"
-    configure = [
-        "cmake",
-        "-G",
-        "Ninja",
-        "-S",
-        str(copy),
-        "-B",
-        str(build),
-        "-DCMAKE_C_COMPILER=clang-22",
-        "-DCMAKE_CXX_COMPILER=clang++-22",
-        f"-DPython3_EXECUTABLE={sys.executable}",
-        "-DCMAKE_UNITY_BUILD=ON",
-        "-DCMAKE_CXX_FLAGS_RELEASE=-O0 -DNDEBUG",
-    ]  # for a short build
+    configure = ["cmake", "-G", "Ninja", "-S", str(copy), "-B", str(build), "-DCMAKE_C_COMPILER=clang-22",
+                 "-DCMAKE_CXX_COMPILER=clang++-22", f"-DPython3_EXECUTABLE={sys.executable}",
+                 "-DCMAKE_UNITY_BUILD=ON", "-DCMAKE_CXX_FLAGS_RELEASE=-O0 -DNDEBUG"]  # for a short build
     subprocess.run(configure, check=True, capture_output=True)
     subprocess.run(["ninja", "-C", str(build), "-j2", "logitile-opt"], check=True, capture_output=True)
-    lit = subprocess.run(
-        [
-            sys.executable,
-            shutil.which("lit-22") or shutil.which("lit"),
-            "-v",
-            str(build / "test" / "transforms" / "logitile-merge-rows"),
-        ],
-        capture_output=True,
-        text=True,
-    )
+    lit = subprocess.run([sys.executable, shutil.which("lit-22") or shutil.which("lit"), "-v",
+                          str(build / "test" / "transforms" / "logitile-merge-rows")],
+                         capture_output=True, text=True)
     assert lit.returncode == 0, lit.stdout

@@ -1,5 +1,4 @@
 """The committed reference is what the .td files say, in words for readers of IR."""
-
 from __future__ import annotations
 
 import re
@@ -40,13 +39,8 @@ def test_every_op_stands_in_a_stage_and_is_listed_there():
     assert [stage[:2] for stage in stages] == ["1,", "2,", "3,"]
     for record in ods.records("dialect/Logitile.td", "Op"):
         name = record["opName"]
-        assert (
-            sum(
-                f"\n#### `logitile.{name}`\n" in stage and f"[{name}](#logitile{name})" in stage
-                for stage in stages
-            )
-            == 1
-        ), name
+        assert sum(f"\n#### `logitile.{name}`\n" in stage and f"[{name}](#logitile{name})" in stage
+                   for stage in stages) == 1, name
 
 
 def test_every_word_of_an_enumeration_is_explained():

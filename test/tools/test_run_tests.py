@@ -1,5 +1,4 @@
 """The test runner: what it counts, what it calls a failure, and its last line."""
-
 from __future__ import annotations
 
 import json
@@ -22,10 +21,8 @@ def case(inside: str) -> str:
 def program(folder: pathlib.Path, body: str, name: str = "fake") -> pathlib.Path:
     """A program that stands for a gtest program: `report` is where it writes its JUnit report."""
     file = folder / name
-    file.write_text(
-        f"#!{sys.executable}\nimport os, pathlib, sys, time\n"
-        f"report = pathlib.Path(sys.argv[1].split(':', 1)[1])\n{body}\n"
-    )
+    file.write_text(f"#!{sys.executable}\nimport os, pathlib, sys, time\n"
+                    f"report = pathlib.Path(sys.argv[1].split(':', 1)[1])\n{body}\n")
     file.chmod(0o755)
     return file
 
@@ -56,16 +53,13 @@ def test_disabled_gtest_cases_are_skipped(tmp_path):
     assert (result.passed, result.skipped, result.failures) == (1, 1, [])
 
 
-@pytest.mark.parametrize(
-    "body, failure",
-    [
-        ("os.abort()", "left no readable report (exit status -6)"),
-        ("report.write_text('<testsuite>')", "left no readable report (exit status 0)"),
-        (writes(), "ran no test (exit status 0)"),
-        (writes(status=5), "ran no test (exit status 5)"),
-        (writes(PASS, status=3), "failed, though no test did (exit status 3)"),
-    ],
-)
+@pytest.mark.parametrize("body, failure", [
+    ("os.abort()", "left no readable report (exit status -6)"),
+    ("report.write_text('<testsuite>')", "left no readable report (exit status 0)"),
+    (writes(), "ran no test (exit status 0)"),
+    (writes(status=5), "ran no test (exit status 5)"),
+    (writes(PASS, status=3), "failed, though no test did (exit status 3)"),
+])
 def test_a_suite_that_breaks_is_a_failure(tmp_path, body, failure):
     assert run_one(tmp_path, body).failures == [failure]
 
@@ -103,7 +97,7 @@ def test_the_last_line_is_the_total(tmp_path):
 
 
 def test_the_last_line_names_tools_that_were_not_found(tmp_path):
-    skipped = '<skipped message="Missing required feature(s): {}"/>'
+    skipped = "<skipped message=\"Missing required feature(s): {}\"/>"
     body = writes(*(case(skipped.format(features)) for features in ("full", "ptxas", "ptxas, full")))
     done = subprocess.run(command(tmp_path, body), capture_output=True, text=True)
     assert done.stdout.splitlines()[-1] == "TOTAL: 0 passed, 0 failed, 3 skipped; not found: ptxas"

@@ -1,5 +1,4 @@
 """setup.sh: what it leaves in the virtual environment. Its packages and its build are stand-ins here."""
-
 from __future__ import annotations
 
 import os
@@ -24,7 +23,7 @@ def checkout(tmp_path: pathlib.Path) -> pathlib.Path:
         tree.write(root, f".venv/{list_.replace('/', '_')}.stamp", "")
     tree.write(root, "build/build.ninja", "build package: phony\nbuild all: phony\ndefault all\n")
     tree.write(root, "build/python/logitile/__init__.py", "place = 'the build'\n")
-    installed = '#!/bin/sh\nshift 2\nfor name; do echo "$name installed"; done\n'
+    installed = "#!/bin/sh\nshift 2\nfor name; do echo \"$name installed\"; done\n"
     tree.write(root, "bin/dpkg-query", installed)
     (root / "bin" / "dpkg-query").chmod(0o755)
     return root
@@ -60,7 +59,7 @@ def test_pythonpath_comes_before_the_build(checkout, tmp_path):
 
 def test_files_that_the_demo_compiled_as_one_become_files_of_their_own(checkout):
     """So that a contributor's edit compiles one file, and a missing include is found."""
-    tree.write(checkout, "bin/cmake", '#!/bin/sh\necho cmake "$@"\n')
+    tree.write(checkout, "bin/cmake", "#!/bin/sh\necho cmake \"$@\"\n")
     (checkout / "bin" / "cmake").chmod(0o755)
     tree.write(checkout, "build/CMakeCache.txt", "CMAKE_UNITY_BUILD:UNINITIALIZED=ON\n")
     switched = "cmake -DCMAKE_UNITY_BUILD=OFF build"
@@ -79,11 +78,8 @@ def test_the_demo_builds_the_module_with_few_packages(checkout):
     """Its own list of Python packages, and no target beside the module: no test, tool or emulator."""
     shutil.copy(tree.ROOT / "demo.sh", checkout)
     (checkout / ".venv" / "requirements-dev.txt.stamp").unlink()  # setup.sh would install that list now
-    tree.write(
-        checkout,
-        "build/build.ninja",
-        "rule other\n  command = false\nbuild _native: phony\nbuild all: other\ndefault all\n",
-    )
+    tree.write(checkout, "build/build.ninja", "rule other\n  command = false\n"
+                                              "build _native: phony\nbuild all: other\ndefault all\n")
     tree.write(checkout, "bench/demo/demo.py", "import logitile; print('the demo has', logitile.place)\n")
     said = run(checkout, str(checkout / "demo.sh"))
     assert "the demo has the build" in said

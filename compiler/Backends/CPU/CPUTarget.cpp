@@ -4,7 +4,12 @@
 #include "compiler/Backends/CPU/Object.h"
 #include "compiler/Backends/CPU/Passes.h"
 #include "compiler/Passes.h"
+#include "compiler/Schedule/FewTokens.h"
 #include "compiler/Schedule/TileTable.h"
+#include "compiler/Target/Products.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/Module.h"
@@ -25,18 +30,19 @@ const CPUTarget *CPUTarget::from(const Target &target) {
 
 std::string CPUTarget::features() const { return std::string(getTierInfo(tier).name); }
 
+/// A panel of tokens costs the same for one token as for all of its lanes, dot products as much as there are tokens.
+static int64_t mostFewTokens(const CpuTierInfo &info) { return info.panelWidth() * 3 / 2; }
+
 TargetFacts CPUTarget::facts() const {
   const CpuTierInfo &info = getTierInfo(tier);
   TargetFacts facts;
   facts.packsOperands = facts.tokensAreLanes = facts.isFilledByOneVocabSplit = true;
   facts.memory.panelWidth = info.panelWidth();
   facts.multipliesBF16 = info.hasBf16Dot;
-  facts.hasAmxTiles = info.hasAmxTiles;
   facts.registerRows = info.tileRows;
-  // A panel of tokens costs the same for one token as for all of its lanes, dot products as much as there are tokens.
-  facts.mostFewTokens = info.panelWidth() * 3 / 2;
+  facts.mostFewTokens = mostFewTokens(info);
   facts.isSlowWithSubnormals = facts.makesLists = true;
-  facts.math = {info.hasFma, tier != CpuTier::Portable, tier >= CpuTier::Avx512};
+  facts.math = {info.hasFma, tier != CpuTier::Portable};
   return facts;
 }
 
@@ -51,6 +57,28 @@ std::string CPUTarget::refuseTiles(const TileSizes &sizes) const {
 }
 
 Machine CPUTarget::machine(int64_t threads) const { return getMachine(tier, threads); }
+
+/// Panels, unless they would be mostly empty: few tokens are multiplied by rows, and so is a vocabulary that one rank update takes whole.
+Algorithm CPUTarget::productAlgorithm(const Product &product) const {
+  const CpuTierInfo &info = getTierInfo(tier);
+  bool hasFewTokens = product.tokens <= mostFewTokens(info);
+  if (product.kind == ProductKind::Logits && hasFewTokens)
+    return Algorithm::DotProducts;
+  if (product.kind == ProductKind::HiddenGradient && (hasFewTokens || product.entries <= kUpdateRows))
+    return Algorithm::RankUpdates;
+  bool isBF16 = llvm::all_of(product.operands, [](Type operand) { return operand.isBF16(); });
+  return info.hasAmxTiles && isBF16 ? Algorithm::AmxTiles : Algorithm::Panels;
+}
+
+/// AVX-512 has it on 16 lanes.
+Value CPUTarget::scaleByPowerOf2(ImplicitLocOpBuilder &b, Value x, Value power) const {
+  auto vector = dyn_cast<VectorType>(x.getType());
+  if (tier < CpuTier::Avx512 || !vector || vector.getNumElements() != 16)
+    return Value();
+  Value all = arith::ConstantOp::create(b, b.getI16IntegerAttr(-1)), nearest = arith::ConstantOp::create(b, b.getI32IntegerAttr(4));
+  StringAttr instruction = b.getStringAttr("llvm.x86.avx512.mask.scalef.ps.512");
+  return LLVM::CallIntrinsicOp::create(b, vector, instruction, ValueRange{x, power, x, all, nearest}).getResult(0);
+}
 
 void CPUTarget::addDevicePasses(OpPassManager &passes) const {
   passes.addPass(createConvertTilesToCPUPass());

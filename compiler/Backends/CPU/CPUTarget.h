@@ -16,6 +16,8 @@ public:
   TileTableRow tileTable() const override;
   std::string refuseTiles(const TileSizes &sizes) const override;
   Machine machine(int64_t threads) const override;
+  Algorithm productAlgorithm(const Product &product) const override;
+  mlir::Value scaleByPowerOf2(mlir::ImplicitLocOpBuilder &b, mlir::Value x, mlir::Value power) const override;
   void addDevicePasses(mlir::OpPassManager &passes) const override;
   Stage codeStage() const override { return Stage::Obj; }
   MachineSpec machineSpec(const llvm::Module &module) const override;

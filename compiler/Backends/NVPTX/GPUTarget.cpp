@@ -9,6 +9,8 @@
 #include "compiler/Passes.h"
 #include "compiler/Schedule/TileTable.h"
 #include "mlir/Conversion/NVVMToLLVM/NVVMToLLVM.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 #include "llvm/Bitcode/BitcodeWriter.h"
@@ -38,9 +40,12 @@ TargetFacts GPUTarget::facts() const {
   facts.sharesHostMemory = false;
   facts.math.hasApproximateExp2 = true;
   facts.multipliesBF16 = facts.multipliesF16 = true;
-  facts.hasTensorCores = facts.makesLists = true;
-  facts.multipliesInWarpgroups = gpu.info().hasOwnInstructions;
+  facts.makesLists = true;
   facts.hasFixedTiles = true; // tensor cores cut tiles of these sizes only
+  if (hasWarpgroups()) {
+    facts.mostWeightRows = 128; // with 256 hidden entries, their sums fill the registers of a thread
+    facts.deepestF32 = 16;      // its planes lie in registers too; operands of 16 bits lie in shared memory, and are deeper
+  }
   return facts;
 }
 
@@ -66,6 +71,11 @@ std::vector<std::pair<std::string_view, double>> GPUTarget::chipFigures() const 
           {"library_rate", chip.libraryShare * chip.tensorRate},
           {"reached_memory_rate", reached.memoryRate},
           {"launch_seconds", reached.launchSeconds}};
+}
+
+/// Source of the bound: NVIDIA, "Parallel Thread Execution ISA", ex2.approx.ftz.f32.
+Value GPUTarget::approximateExp2(ImplicitLocOpBuilder &b, Value x) const {
+  return LLVM::CallIntrinsicOp::create(b, x.getType(), b.getStringAttr("llvm.nvvm.ex2.approx.ftz.f32"), ValueRange{x}).getResult(0);
 }
 
 void GPUTarget::addDevicePasses(OpPassManager &passes) const {

@@ -3,6 +3,7 @@
 #include "compiler/Backends/NVPTX/GPU.h"
 #include "compiler/Codegen/LLVMTarget.h"
 #include "compiler/Target/Backend.h"
+#include "compiler/Target/Products.h"
 
 namespace logitile::cuda {
 class GPUTarget : public LLVMTarget {
@@ -17,6 +18,10 @@ public:
   std::string refuseTiles(const TileSizes &sizes) const override;
   Machine machine(int64_t threads) const override;
   std::vector<std::pair<std::string_view, double>> chipFigures() const override;
+  Algorithm productAlgorithm(const Product &product) const override;
+  ColumnLimit limitLogitColumns(const LogitTiles &tiles) const override;
+  int64_t gradientColumns(mlir::Type operand, int64_t hidden, int64_t most) const override;
+  mlir::Value approximateExp2(mlir::ImplicitLocOpBuilder &b, mlir::Value x) const override;
   void addDevicePasses(mlir::OpPassManager &passes) const override;
   Stage codeStage() const override { return Stage::Ptx; }
   MachineSpec machineSpec(const llvm::Module &module) const override;
@@ -25,6 +30,8 @@ public:
   const Gpu gpu;
 
 protected:
+  /// Whether products run on tiles of four warps together, with operands in shared memory.
+  bool hasWarpgroups() const { return gpu.info().hasOwnInstructions; }
   void addLLVMPasses(mlir::OpPassManager &passes) const override;
   void prepare(llvm::Module &module) const override;
   llvm::FailureOr<std::string> writeCode(llvm::Module &module, std::string &error, Cancellation *cancellation) const override;

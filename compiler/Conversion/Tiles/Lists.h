@@ -1,7 +1,8 @@
 // Lists.h - the largest entries of a row and their indices: what a word of a list holds, and heaps of words. Who goes through the entries is
 // the business of each target. What a list is, is said at update_lists (dialect/TileOps.td).
 #pragma once
-#include "compiler/Conversion/CodeBuilder.h"
+#include "compiler/Conversion/ScalarRegions.h"
+#include "dialect/Logitile.h"
 
 namespace logitile::lists {
 /// Below every word.
@@ -40,6 +41,11 @@ template <typename EmitterT> void replaceLeast(EmitterT &e, Place heap, Int size
     scf::YieldOp::create(e, after->getArgument(1));
   }
   e.store(word, e.at(heap, e.integer(loop.getResult(0))));
+}
+
+/// Makes all words of a heap empty.
+template <typename EmitterT> void clear(EmitterT &e, Place heap, int64_t places) {
+  e.loop(e.integer(places), [&](Int place) { e.store(e.number(e.i64, kEmpty), e.at(heap, place)); });
 }
 
 /// One place of a sorted list, or all: 'body' takes the place, its value and its index.
@@ -102,5 +108,26 @@ void sortList(EmitterT &e, Place heap, int64_t places, int64_t splits, Replace r
   if (places == 1)
     return join(); // it may be done again
   e.when(arith::CmpIOp::create(e, arith::CmpIPredicate::sle, e.load(heap), e.load(e.at(heap, e.integer(1)))), join);
+}
+
+/// The results of row 'token' of a finish_list. 'ofToken' has the inputs of the token; 'replace' and 'sort' are as in sortList.
+template <typename ContextT, typename Replace, typename Sort>
+void finishToken(ContextT &k, FinishListOp op, Int token, const Widener &ofToken, Replace replace, Sort sort) {
+  using namespace mlir;
+  auto &e = k.e;
+  int64_t places = *op.getPlaces(), splits = cast<IntegerAttr>(op.getSplits()).getInt();
+  auto finishAt = [&](Int place, Value value, Value index) {
+    Widener values = ofToken;
+    values.map(op.getBody().getArgument(0), value);
+    values.map(op.getBody().getArgument(1), index);
+    for (auto [value, result] : llvm::zip_equal(values.getYielded(op.getBody()), op.getResults()))
+      e.store(value, k.windowOf(k.view(result), token, op.getPlace() ? e.integer(0) : place));
+  };
+  auto placeOf = [&](int64_t number, Int place) { return k.windowOf(k.view(op.getLists()[number]), token, place); };
+  if (op.takesGiven())
+    return forGiven(e, splits, places, op.getPlace(), placeOf, finishAt);
+  Place heap = placeOf(0, e.integer(0));
+  sortList(e, heap, places, splits, replace, sort);
+  forPlaces(e, heap, places, op.getPlace(), finishAt);
 }
 } // namespace logitile::lists

@@ -117,8 +117,9 @@ private:
 
   int64_t bytes(const Choice &choice, int64_t count) const { return ScheduleBuilder(problem, choice).workspace(count); }
 
-  /// So few tokens that all of them fit at once with nothing made again, and are done sooner so than by 'choice': they have a
-  /// program of their own, whichever was asked for first. Less than 0 where there are none.
+  /// The most tokens that are better served by another program than that of 'choice': one that takes all tokens at once and makes
+  /// nothing twice. It has to fit the budget and to be predicted as faster. 'choice' leaves these calls to the other program, so that
+  /// a call has the same program whichever of the two was compiled first. Less than 0 where there are none.
   int64_t mostForWhole(const Choice &choice) const {
     Choice whole = shapes().front();
     whole.hasParts = false; // takes less, and fewer tokens may have none
@@ -207,7 +208,7 @@ struct ChooseSchedulePass : impl::ChooseSchedulePassBase<ChooseSchedulePass> {
       least = std::min(least, chooser.leastBytes(request.getTokens()));
       first = std::max(first, 1 + chooser.mostTokens()); // fewer tokens have a program with coarser splits
     }
-    return complain(program, request, least);
+    return emitRefusal(program, request, least);
   }
 
   LogicalResult emit(const Problem &problem, const Candidate &best) {
@@ -218,7 +219,7 @@ struct ChooseSchedulePass : impl::ChooseSchedulePassBase<ChooseSchedulePass> {
     return builder.emit(best.first, best.end);
   }
 
-  LogicalResult complain(ProgramOp program, RequestAttr request, int64_t least) {
+  LogicalResult emitRefusal(ProgramOp program, RequestAttr request, int64_t least) {
     // For callers that name the minimum in their own words.
     getOperation()->setAttr(kMinimumWorkspaceAttrName, Builder(&getContext()).getI64IntegerAttr(least));
     return program.emitOpError() << "needs a workspace of at least " << sizeText(least) << " for " << request.getTokens()

@@ -102,24 +102,14 @@ static int64_t tilesAtATime(ProgramOp program, RequestAttr request) {
   return std::max<int64_t>(request.getProjections().size() + dense.size(), 1);
 }
 
-namespace {
-/// The most columns that tiles of logits may have, and what leaves no registers for more.
-struct ColumnLimit {
-  int64_t most = INT64_MAX;
-  StringRef reason;
-};
-} // namespace
-
-/// Kernels that multiply f32 on GPUs with warpgroups hold its planes in registers, beside the sums of all tiles. The rounds of random
-/// numbers take as many.
+/// How wide tiles of logits may be, of which kernels hold so many.
 static ColumnLimit columnLimit(const Problem &problem, int64_t tilesAtATime) {
-  auto isF32 = [](ProjectionAttr projection) { return projection.getElement().isF32(); };
-  if (!problem.facts.multipliesInWarpgroups)
-    return {};
-  if (llvm::any_of(problem.request.getProjections(), isF32))
-    return {tilesAtATime > 1 ? 64 : 128, "float32 is multiplied"};
-  bool isRandom = ProgramOp(problem.program).walk([](UniformOp) { return WalkResult::interrupt(); }).wasInterrupted();
-  return isRandom ? ColumnLimit{128, "random numbers are drawn"} : ColumnLimit();
+  LogitTiles tiles;
+  tiles.count = tilesAtATime;
+  for (ProjectionAttr projection : problem.request.getProjections())
+    tiles.operands.push_back(projection.getElement());
+  tiles.drawsRandomNumbers = ProgramOp(problem.program).walk([](UniformOp) { return WalkResult::interrupt(); }).wasInterrupted();
+  return problem.target->limitLogitColumns(tiles);
 }
 
 /// Elements as kernels read them from memory.
@@ -183,7 +173,7 @@ FailureOr<Problem> Problem::get(ProgramOp program, RequestAttr request, int64_t 
   problem.tiles = *tiles;
   ColumnLimit limit = columnLimit(problem, atATime);
   if (wanted.contains("TN") && problem.tiles.TN > limit.most)
-    return program.emitOpError() << "cannot have tiles of TN=" << problem.tiles.TN << " columns: where " << limit.reason << " on '"
+    return program.emitOpError() << "cannot have tiles of TN=" << problem.tiles.TN << " columns: where " << StringRef(limit.reason) << " on '"
                                  << problem.target->name() << "', registers have room for " << limit.most
                                  << " (tiles that a kernel holds: " << atATime << "); take TN=" << limit.most << " or less";
   problem.tiles.TN = std::min(problem.tiles.TN, limit.most);

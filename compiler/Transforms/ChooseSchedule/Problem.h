@@ -5,6 +5,7 @@
 #include "compiler/Schedule/LaunchShape.h"
 #include "compiler/Schedule/Templates.h"
 #include "compiler/Schedule/TileTable.h"
+#include "compiler/Target/Products.h"
 #include "compiler/Target/Target.h"
 #include "llvm/ADT/DenseSet.h"
 
@@ -59,9 +60,11 @@ struct Problem {
   /// The first number of tokens whose calls have as many parts as this one, and the end of such numbers.
   std::pair<int64_t, int64_t> tokensAlike() const;
   /// Columns of the tiles of a gradient where tiles have fixed sizes.
-  int64_t gradientColumns(const ProjectionProblem &projection) const;
-  /// Vocabulary entries of a tile of the gradient of a head.
-  int64_t weightRows() const;
+  int64_t gradientColumns(const ProjectionProblem &projection) const {
+    return target->gradientColumns(projection.operand, projection.hidden, tiles.TD);
+  }
+  /// Vocabulary entries of a tile of the gradient of a head: as many as tiles of logits have columns, if the target allows it.
+  int64_t weightRows() const { return std::min(tiles.TN, facts.mostWeightRows); }
   /// How much longer gradients of hidden states take because their tiles, in so many parts, do not fill the units evenly.
   double hiddenWaits(const ProjectionProblem &projection, int64_t tokens, int64_t parts) const;
   /// Chunks of tokens are multiples of it.
@@ -146,8 +149,8 @@ private:
   int64_t depthOf(int64_t steps, mlir::Type operand) const;
   int64_t hiddenDepth(const ProjectionProblem &projection) const;
   int64_t projectDepth() const;
-  Algorithm usualAlgorithm(bool isBF16) const;
-  bool suitsWarpgroups(mlir::Type operand, int64_t rows, int64_t columns, int64_t depth, int64_t tiles) const;
+  /// What the target computes a product by; its calls have the tokens and the vocabulary of the program.
+  Algorithm algorithmOf(Product product) const;
   Algorithm projectAlgorithm() const;
   Algorithm hiddenAlgorithm(const ProjectionProblem &projection) const;
   Algorithm weightAlgorithm(const ProjectionProblem &projection) const;

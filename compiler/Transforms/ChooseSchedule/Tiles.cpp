@@ -4,34 +4,12 @@
 using namespace mlir;
 using namespace logitile;
 
-/// Those of the table are the most. Warpgroups take fewer where the hidden axis then fills its tiles better: a tile takes as long as
-/// its columns, and some time for operands that all columns share. The planes of f32 leave no registers for more than 128.
-int64_t Problem::gradientColumns(const ProjectionProblem &projection) const {
-  constexpr int64_t kLeast = 128, kStep = 64, kShared = 32; // in columns
-  if (!facts.multipliesInWarpgroups || tiles.TD <= kLeast)
-    return tiles.TD;
-  if (projection.operand.isF32())
-    return kLeast;
-  auto cost = [&](int64_t columns) { return llvm::divideCeil(projection.hidden, columns) * (columns + kShared); };
-  int64_t best = tiles.TD;
-  for (int64_t columns = llvm::alignDown(tiles.TD - 1, kStep); columns >= kLeast; columns -= kStep)
-    if (cost(columns) < cost(best))
-      best = columns;
-  return best;
-}
-
 /// The most of the hidden axis in a tile with so many rows. Few tokens leave the time to memory, which is fastest where whole
 /// rows are read and written: then their tiles are as long as those of the table are large.
 int64_t ScheduleBuilder::widest(int64_t rows) const {
   if (!problem.hasFewTokens())
     return problem.tiles.TD;
   return std::max<int64_t>(problem.tiles.TN * problem.tiles.TD / rows / problem.panelWidth * problem.panelWidth, problem.panelWidth);
-}
-
-/// As many as tiles of logits have columns. On warpgroups 128 at most: with 256 hidden entries, their sums fill the registers.
-int64_t Problem::weightRows() const {
-  constexpr int64_t kMost = 128;
-  return facts.multipliesInWarpgroups ? std::min(tiles.TN, kMost) : tiles.TN;
 }
 
 /// Tiles of a gradient of the head. For few tokens, they get whole rows by having fewer.
@@ -95,13 +73,9 @@ bool ScheduleBuilder::hasVocabGradients() const {
   });
 }
 
-/// Blocks of a shared axis have a number of bytes: operands of 16 bits go twice as far. Those of warpgroups are deep, as they lie in
-/// shared memory; the planes of f32 lie in registers, of which deeper blocks would need too many.
+/// Blocks of a shared axis have a number of bytes: operands of 16 bits go twice as far.
 int64_t ScheduleBuilder::depthOf(int64_t steps, Type operand) const {
-  constexpr int64_t kDeepestOfPlanes = 16;
-  if (problem.facts.multipliesInWarpgroups && operand.isF32())
-    return std::min(steps, kDeepestOfPlanes);
-  return steps * 32 / operand.getIntOrFloatBitWidth();
+  return operand.isF32() ? std::min(steps, problem.facts.deepestF32) : steps * 32 / operand.getIntOrFloatBitWidth();
 }
 
 int64_t ScheduleBuilder::hiddenDepth(const ProjectionProblem &projection) const {
@@ -117,47 +91,26 @@ int64_t ScheduleBuilder::projectDepth() const {
 
 // ---- algorithms -----------------------------------------------------------------------------------------------------------
 
-/// What products take where tokens are many: the layout of packed operands is that of panels.
-Algorithm ScheduleBuilder::usualAlgorithm(bool isBF16) const {
-  if (problem.facts.hasAmxTiles && isBF16)
-    return Algorithm::AmxTiles;
-  if (problem.facts.packsOperands)
-    return Algorithm::Panels;
-  return problem.facts.hasTensorCores ? Algorithm::MmaSync : Algorithm::Loops;
-}
-
-/// Warpgroups multiply operands of 16 bits: 64 rows of a tile each, in blocks of up to 64 steps that are a power of two. The sums of
-/// the tiles that a kernel makes at a time have to fit the registers of a thread, and each column of a tile needs a thread.
-bool ScheduleBuilder::suitsWarpgroups(Type operand, int64_t rows, int64_t columns, int64_t depth, int64_t tiles) const {
-  constexpr int64_t kRows = 64, kMostRows = 256, kMostColumns = 256, kDeepest = 64;
-  return problem.facts.multipliesInWarpgroups && operand.getIntOrFloatBitWidth() == 16 && rows % kRows == 0 && rows <= kMostRows &&
-         columns * tiles <= kMostColumns && columns <= 2 * rows && depth <= kDeepest && llvm::isPowerOf2_64(depth);
+Algorithm ScheduleBuilder::algorithmOf(Product product) const {
+  product.tokens = problem.request.getTokens();
+  product.entries = problem.columns;
+  return problem.target->productAlgorithm(product);
 }
 
 /// One for all projections of a launch.
 Algorithm ScheduleBuilder::projectAlgorithm() const {
-  if (problem.hasFewTokens())
-    return Algorithm::DotProducts;
-  bool suits = llvm::all_of(problem.projections, [&](const ProjectionProblem &projection) {
-    return suitsWarpgroups(projection.operand, problem.tiles.TM, problem.tiles.TN, projectDepth(), problem.projections.size());
-  });
-  auto isBF16 = [](const ProjectionProblem &projection) { return projection.operand.isBF16(); };
-  return suits ? Algorithm::Wgmma : usualAlgorithm(llvm::all_of(problem.projections, isBF16));
+  auto operands = llvm::map_to_vector<2>(problem.projections, [](const ProjectionProblem &projection) { return projection.operand; });
+  return algorithmOf({ProductKind::Logits, operands, problem.tiles.TM, problem.tiles.TN, projectDepth()});
 }
 
 Algorithm ScheduleBuilder::hiddenAlgorithm(const ProjectionProblem &projection) const {
-  bool hasFewEntries = problem.facts.packsOperands && problem.columns <= kUpdateRows; // of the vocabulary: one update takes all
-  if (problem.hasFewTokens() || hasFewEntries)
-    return Algorithm::RankUpdates;
   HiddenTile tile = hiddenTile(projection);
   int64_t depth = depthOf(problem.tiles.TKhidden, projection.operand);
-  return suitsWarpgroups(projection.operand, tile.tokens, tile.hidden, depth, 1) ? Algorithm::Wgmma
-                                                                                 : usualAlgorithm(projection.operand.isBF16());
+  return algorithmOf({ProductKind::HiddenGradient, {projection.operand}, tile.tokens, tile.hidden, depth});
 }
 
 Algorithm ScheduleBuilder::weightAlgorithm(const ProjectionProblem &projection) const {
   WeightTile tile = weightTile(projection);
   int64_t depth = depthOf(problem.tiles.TKweight, projection.operand);
-  return suitsWarpgroups(projection.operand, tile.columns, tile.hidden, depth, 1) ? Algorithm::Wgmma
-                                                                                  : usualAlgorithm(projection.operand.isBF16());
+  return algorithmOf({ProductKind::WeightGradient, {projection.operand}, tile.columns, tile.hidden, depth});
 }

@@ -268,8 +268,9 @@ Monomial monomialOf(NodeRef factor) {
 }
 } // namespace
 
-/// Finished addends with one unfinished factor become one value again, the purely uniform ones one addend. Terms with an
-/// exponent stay apart. So do values as large as logits from those that are not, which would have the rounding of the large ones.
+/// Addends that are finished and share an unfinished factor are joined into one value; purely uniform ones into one addend. Terms with an
+/// exponent stay as they are. Values as large as logits stay apart from smaller ones: in one sum, the small ones would be rounded at the
+/// size of the large ones.
 Terms Planner::regroup(llvm::ArrayRef<Term> terms, unsigned L) {
   struct Group {
     NodeRef outer, value;

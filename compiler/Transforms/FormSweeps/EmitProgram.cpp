@@ -19,16 +19,16 @@ ProgramEmitter::ProgramEmitter(Planner &planner, const Placement &placement, Arr
 
 // ---- points -------------------------------------------------------------------------------------------------------
 
-NodeRef ProgramEmitter::settle(NodeRef node) const {
+NodeRef ProgramEmitter::resolve(NodeRef node) const {
   for (auto [reduction, accumulator] : placement.fused)
     if (reduction == node)
       return planner.resultOf(accumulator);
   NodeRef resolution = planner.resolved(node);
-  return resolution ? settle(resolution) : node;
+  return resolution ? resolve(resolution) : node;
 }
 
 int ProgramEmitter::pointOf(NodeRef node) {
-  node = settle(node);
+  node = resolve(node);
   if (auto it = points.find(node); it != points.end())
     return it->second;
   int point = kFree;
@@ -41,7 +41,7 @@ int ProgramEmitter::pointOf(NodeRef node) {
   else if (node->is(NodeOp::SumList)) // a hop after the list is known
     point = std::max(pointOf(node->operand(0)), 0) + 1;
   else if (node->is(NodeOp::Gather)) { // of memory: a hop after its index is known
-    NodeRef index = settle(node->operand(1));
+    NodeRef index = resolve(node->operand(1));
     point = index->is(NodeOp::Input) ? kFree : std::max(pointOf(index), 0) + 1;
   } else {
     for (NodeRef operand : node->operands)
@@ -177,7 +177,7 @@ Planner::Canonical ProgramEmitter::partsOfEntry(NodeRef node, Graph::Origin orig
 }
 
 bool ProgramEmitter::hasLow(NodeRef node) {
-  node = settle(node);
+  node = resolve(node);
   if (node->type != NodeType::Float || asSelectedEntries(node))
     return false;
   if (Graph::Origin origin = originOf(node)) {
@@ -255,7 +255,7 @@ ResultAttr ProgramEmitter::addRequest(int point, Request request) {
 }
 
 ResultAttr ProgramEmitter::request(NodeRef node, Part part) {
-  node = settle(node);
+  node = resolve(node);
   if (part != Part::Low && !hasLow(node))
     part = Part::Whole;
   ResultAttr &result = results[{node, static_cast<unsigned>(part)}];
@@ -319,7 +319,7 @@ void ProgramEmitter::requestOutputs() {
     attributes.push_back(OutputAttr::get(builder.getContext(), name, typeOf(builder.getContext(), node->type), result, /*state=*/false));
     // Others may read it there, unless it changes its type on the way.
     if (node->type != NodeType::Bool)
-      results.try_emplace({settle(node), static_cast<unsigned>(Part::Whole)}, result);
+      results.try_emplace({resolve(node), static_cast<unsigned>(Part::Whole)}, result);
   }
   program.setOutputsAttr(builder.getArrayAttr(attributes));
 }
@@ -576,7 +576,7 @@ void ProgramEmitter::emitGradient() {
       Request wanted{name, coefficient, Part::Whole, false};
       ResultAttr own = column->places > 0 ? addPlaceRequest({point, column->places, false}, wanted) : addRequest(point, wanted);
       auto read = [&](ResultAttr known, Type type) -> Value { return KnownOp::create(emitter.ops(), gradient.loc, type, known); };
-      columns.push_back(settle(column)->is(NodeOp::Input) ? emitter.value(column) : read(request(column, Part::Whole), i32));
+      columns.push_back(resolve(column)->is(NodeOp::Input) ? emitter.value(column) : read(request(column, Part::Whole), i32));
       coefficients.push_back(read(own, f32));
     }
     builder.setInsertionPointToEnd(&block);

@@ -31,8 +31,8 @@ public:
   Planner &planner;
   /// The point at which a uniform value is known.
   int pointOf(NodeRef node);
-  /// The node itself, or what a reduction stands for; fused sums stay.
-  NodeRef settle(NodeRef node) const;
+  /// What a reduction stands for; any other node is its own. A fused sum stands for the result of its accumulator.
+  NodeRef resolve(NodeRef node) const;
   /// Whether a uniform value has a low part.
   bool hasLow(NodeRef node);
   /// The varying expression that the uniform 'node' is one entry of, if that entry can be made where 'node' is.

@@ -69,7 +69,7 @@ bool RegionEmitter::isKnown(NodeRef node) {
 }
 
 Value RegionEmitter::value(NodeRef node, Part part) {
-  node = program.settle(node);
+  node = program.resolve(node);
   if (part == Part::Whole || node->varying)
     return value(node);
   Pair pair = pairOf(node);
@@ -96,7 +96,7 @@ NodeRef RegionEmitter::constantEntry(NodeRef node) {
 }
 
 Value RegionEmitter::value(NodeRef node) {
-  node = program.settle(node);
+  node = program.resolve(node);
   if (parent && !node->varying)
     return parent->value(node);
   if (NodeRef constant = constantEntry(node))
@@ -159,7 +159,7 @@ Value RegionEmitter::compute(NodeRef node) {
 
 /// An entry of an input in memory; outside the vocabulary there is none.
 Value RegionEmitter::gather(NodeRef node) {
-  NodeRef index = program.settle(node->operand(1));
+  NodeRef index = program.resolve(node->operand(1));
   Value column = value(index);
   if (isFinish && !index->is(NodeOp::Input)) // the kernel gathers before the region runs
     column = readKnown(index, Part::Whole, builder.getI32Type());
@@ -195,7 +195,7 @@ Value RegionEmitter::scaledPlus(NodeRef node, Value c) {
 /// The maximum is that of rounded values, so the largest exponential is 1. A sum of two tensors of logits may be subtracted
 /// from what cancels it, and keeps its rounding. So does every sum that is the exponent of a product.
 Value RegionEmitter::distanceFrom(const Accumulator *max) {
-  NodeRef base = program.settle(max->base);
+  NodeRef base = program.resolve(max->base);
   setLoc(base->loc);
   if (!max->keepsRounding())
     return sub(value(base), maximumOf(max));
@@ -223,7 +223,7 @@ std::optional<RegionEmitter::LogSoftmax> RegionEmitter::logSoftmaxOf(NodeRef dif
   auto parts = rest ? program.planner.logSumExp(lse) : std::nullopt;
   if (!parts)
     return std::nullopt;
-  return LogSoftmax{*parts, program.settle(lse)->operand(1), addend};
+  return LogSoftmax{*parts, program.resolve(lse)->operand(1), addend};
 }
 
 /// 'value', or NaN where the addend that was cancelled is not finite.
@@ -246,7 +246,7 @@ Value RegionEmitter::softmax(NodeRef node) {
   if (!parts)
     return {};
   NodeRef inverse = g.div(g.constant(1), program.planner.resultOf(parts->sum));
-  NodeRef large = program.settle(lse)->operand(0);
+  NodeRef large = program.resolve(lse)->operand(0);
   Pair a = pairOf(x), b = pairOf(large);
   Value high = sub(a.high, b.high), low = a.low;
   if (b.low)
@@ -268,7 +268,7 @@ bool RegionEmitter::mayBe(NodeRef value, NodeRef other) const {
   SmallVector<NodeRef> todo{value};
   DenseSet<NodeRef> seen; // choices may share their operands many times over
   while (!todo.empty()) {
-    NodeRef next = program.settle(todo.pop_back_val());
+    NodeRef next = program.resolve(todo.pop_back_val());
     if (next == other)
       return true;
     bool chooses = next->is(NodeOp::Select) || next->is(NodeOp::Maximum) || next->is(NodeOp::Minimum) || next->is(NodeOp::Clamp);
@@ -280,16 +280,16 @@ bool RegionEmitter::mayBe(NodeRef value, NodeRef other) const {
 
 /// Whether a varying value has a low part worth carrying: one that came in with a per-token value.
 bool RegionEmitter::lowMatters(NodeRef node) {
-  auto isEntry = [&](NodeRef operand) { return !operand->varying && program.originOf(program.settle(operand)); };
+  auto isEntry = [&](NodeRef operand) { return !operand->varying && program.originOf(program.resolve(operand)); };
   auto matters = [&](NodeRef operand) {
-    NodeRef settled = program.settle(operand);
-    if (settled->is(NodeOp::Constant))
+    NodeRef resolved = program.resolve(operand);
+    if (resolved->is(NodeOp::Constant))
       return false;
-    return settled->varying ? lowMatters(settled) : program.hasLow(settled) && !program.originOf(settled);
+    return resolved->varying ? lowMatters(resolved) : program.hasLow(resolved) && !program.originOf(resolved);
   };
   auto meets = [&](NodeRef varying, NodeRef uniform) { // such as the mean in max(z, mean(z)) - mean(z), where its rounding cancels
-    NodeRef settled = program.settle(uniform);
-    return !settled->varying && mayBe(varying, settled->is(NodeOp::Neg) ? program.settle(settled->operand(0)) : settled);
+    NodeRef resolved = program.resolve(uniform);
+    return !resolved->varying && mayBe(varying, resolved->is(NodeOp::Neg) ? program.resolve(resolved->operand(0)) : resolved);
   };
   if (auto it = lows.find(node); it != lows.end())
     return it->second;
@@ -309,7 +309,7 @@ bool RegionEmitter::lowMatters(NodeRef node) {
 }
 
 RegionEmitter::Pair RegionEmitter::pairOf(NodeRef node) {
-  node = program.settle(node);
+  node = program.resolve(node);
   if (isAlongVocabulary() && program.originOf(node)) // rounded, as the values that it is compared with are
     return {value(node), {}};
   if (parent && !node->varying)
@@ -382,7 +382,7 @@ RegionEmitter::Pair RegionEmitter::logSoftmaxPair(const LogSoftmax &of) {
 /// x is 0 in x - lse.
 RegionEmitter::Pair RegionEmitter::makeEntryPair(NodeRef node, Graph::Origin origin) {
   auto [base, scale, addend] = program.partsOfEntry(node, origin);
-  if (program.settle(addend) == node)
+  if (program.resolve(addend) == node)
     return {};
   if (Accumulator *max = program.planner.maximumOf(base); max && max->keepsRounding())
     return {};
@@ -456,7 +456,7 @@ RegionEmitter::Pair RegionEmitter::dividePairs(NodeRef node) {
 }
 
 RegionEmitter::Pair RegionEmitter::exactPair(NodeRef node, bool ofAllSums) {
-  node = program.settle(node);
+  node = program.resolve(node);
   if (NodeRef constant = constantEntry(node))
     return {parent->value(constant), f32(0)};
   std::pair key(node, ofAllSums);
@@ -466,7 +466,7 @@ RegionEmitter::Pair RegionEmitter::exactPair(NodeRef node, bool ofAllSums) {
 }
 
 bool RegionEmitter::isRounded(NodeRef node) const {
-  Accumulator *max = program.planner.maximumOf(program.settle(node));
+  Accumulator *max = program.planner.maximumOf(program.resolve(node));
   return max && !max->keepsRounding();
 }
 

@@ -65,7 +65,7 @@ using Terms = llvm::SmallVector<Term, 2>;
 /// use it inside. For each reduction, levels are tried in ascending order; the first whose body decomposes wins.
 class Planner {
 public:
-  /// What needs an cotangent is finished after every forward sweep.
+  /// What needs a cotangent is finished after every forward sweep.
   static constexpr unsigned kCotangent = 1000;
 
   /// Where the vocabulary is in slices ('isSliced'), every value that needs all of it comes from merged states.

@@ -21,9 +21,10 @@ bool readsLogits(Operation *op) {
 
 bool readsGathered(Block &block) { return !block.getOps<GatherOp>().empty(); }
 
-/// One gradient, under the base of the exponential whose running maximum the only sweep keeps. Stored in 16 bits, the base is off by
-/// a part of 2^-12 of its distance from that maximum, and that of a softcap by such a part of itself. Ops are classified in
-/// their order, each by what its operands are.
+/// Decides whether one gradient tolerates logits that are stored in 16 bits. What is stored is the base (StoredBase.h) of the only
+/// sweep's exponential. Rounding it to 16 bits makes it wrong by up to 2^-12 of its distance from the running maximum, or by up to
+/// 2^-12 of itself where it is that of a softcap. Operations are classified in the order of the program: the class of an operation
+/// follows from the classes of its operands.
 class Classifier {
 public:
   Classifier(Block &candidates, Block &gradient) : gradient(gradient), base(candidates, gradient) {

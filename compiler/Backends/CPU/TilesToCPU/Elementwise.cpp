@@ -94,9 +94,9 @@ LogicalResult cpu::convertMap(KernelContext &k, MapOp op) {
 
   k.forGroups(places[0], [&](Int lane) {
     LaneGroup rows(k, inputs, lane, lines, column);
-    Widener uniform = mapUniform(e, rows, op);
+    Widener uniform = mapUniform(e, rows, op.getBody());
     SmallVector<Value> inside = llvm::map_to_vector(places, [&](const Tile &place) { return insideOf(k, place, lane); });
-    mapColumns(rows, op, uniform, [&](const Column &at, ValueRange values) {
+    mapColumns(rows, op.getBody(), uniform, [&](const Column &at, ValueRange values) {
       for (auto [value, place, mask] : llvm::zip_equal(values, places, inside))
         e.store(mask ? Value(arith::SelectOp::create(e, mask, value, e.number(value.getType(), 0))) : value,
                 k.placeOf(place, at.place, lane));

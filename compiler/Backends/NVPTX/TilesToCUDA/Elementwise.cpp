@@ -172,7 +172,7 @@ LogicalResult convertMap(KernelContext &k, MapOp op) {
   inputs.readColumns();
   auto mapRow = [&](int64_t rowSlot) {
     ThreadRow row(k, inputs, inputs.readRow(loop, rowSlot), columns, elements);
-    mapColumns(row, op, mapUniform(k.e, row, op), [&](const Column &, ValueRange values) { row.keep(values); });
+    mapColumns(row, op.getBody(), mapUniform(k.e, row, op.getBody()), [&](const Column &, ValueRange values) { row.keep(values); });
     for (auto [i, type] : llvm::enumerate(types))
       llvm::append_range(loop.results[i], ArrayRef(row.getKept(i)).take_front(k.columnSlots(type)));
   };

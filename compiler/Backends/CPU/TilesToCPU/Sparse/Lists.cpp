@@ -2,6 +2,7 @@
 // sorts it. Words and heaps are Conversion/Tiles/Lists.h.
 #include "compiler/Backends/CPU/TilesToCPU/Elementwise.h"
 #include "compiler/Conversion/Tiles/Lists.h"
+#include "compiler/Conversion/Tiles/MapColumns.h"
 using namespace mlir;
 using namespace logitile;
 using namespace logitile::cpu;
@@ -80,27 +81,20 @@ private:
 
   void clear() {
     for (const List &list : lists)
-      e.loop(list.tokens, [&](Int token) {
-        e.loop(e.integer(list.places), [&](Int place) { e.store(e.number(e.i64, lists::kEmpty), e.at(listOf(list, token), place)); });
-      });
+      e.loop(list.tokens, [&](Int token) { lists::clear(e, listOf(list, token), list.places); });
   }
 
   void emitGroup(Int lane) {
     Region &rank = op.getRank();
     LaneGroup group(k, inputs, lane, inputs.columns(), column);
-    Widener values(e, e.lanes);
-    group.mapUniform(values, rank.getArguments());
-    values.emitReady(rank);
+    Widener uniform = mapUniform(e, group, rank);
     for (const List &list : lists) { // a lane behind the last token takes nothing
       e.store(e.number(Emitter::widen(e.i32, e.lanes), INT32_MAX), list.least);
       e.loop(smaller(list.tokens - lane, e.lanes), [&](Int i) { keepLeast(list, lane, i); });
     }
-    group.forColumns({}, [&](const Column &at, ValueRange) -> CodeBuilder::Values {
-      Widener element = values;
-      group.mapColumn(element, rank, rank.getArguments(), at);
-      for (auto [list, value] : llvm::zip_equal(lists, element.getYielded(rank)))
+    mapColumns(group, rank, uniform, [&](const Column &at, ValueRange values) {
+      for (auto [list, value] : llvm::zip_equal(lists, values))
         take(list, lane, at.place, value);
-      return {};
     });
   }
   void keepLeast(const List &list, Int lane, Int i) { e.store(lists::upperHalf(e, e.load(listOf(list, lane + i))), e.at(list.least, i)); }
@@ -133,39 +127,22 @@ LogicalResult cpu::convertUpdateLists(KernelContext &k, UpdateListsOp op) { retu
 
 // ---- finish_list ----------------------------------------------------------------------------------------------------
 
-static void sortList(KernelContext &k, Place heap, int64_t places, int64_t splits) {
-  auto replace = [&](Place heap, Int size, Value word) { k.call(k.helpers.replaceLeast(), {heap.pointer, size, word}); };
-  auto sort = [&](Place heap, Int size) { k.call(k.helpers.sortHeap(), {heap.pointer, size}); };
-  lists::sortList(k.e, heap, places, splits, replace, sort);
-}
-
 LogicalResult cpu::convertFinishList(KernelContext &k, FinishListOp op) {
   Emitter &e = k.e;
   RegionInputs inputs(k, op.getInputs());
   const View &list = k.view(op.getLists().front());
   Int row = k.scalar(op.getRow());
-  int64_t places = *op.getPlaces(), splits = cast<IntegerAttr>(op.getSplits()).getInt();
   FailureOr<Int> tokens = k.countInside(op, list, 0, op.getRow(), cast<IntegerAttr>(op.getTokens()).getInt());
   if (failed(tokens) || failed(inputs.check(op)))
     return failure();
   ValueRange arguments = op.getBody().getArguments();
+  auto replace = [&](Place heap, Int size, Value word) { k.call(k.helpers.replaceLeast(), {heap.pointer, size, word}); };
+  auto sort = [&](Place heap, Int size) { k.call(k.helpers.sortHeap(), {heap.pointer, size}); };
   e.loop(*tokens, [&](Int token) {
     Widener ofToken(e, 0);
     inputs.mapUniform(ofToken, arguments.drop_front(2), token, 0);
     ofToken.emitReady(op.getBody());
-    auto finishAt = [&](Int place, Value value, Value index) {
-      Widener values = ofToken;
-      values.map(arguments[0], value);
-      values.map(arguments[1], index);
-      for (auto [value, result] : llvm::zip_equal(values.getYielded(op.getBody()), op.getResults()))
-        e.store(value, k.windowOf(k.view(result), row + token, op.getPlace() ? e.integer(0) : place));
-    };
-    auto givenAt = [&](int64_t number, Int place) { return k.windowOf(k.view(op.getLists()[number]), row + token, place); };
-    if (op.takesGiven())
-      return lists::forGiven(e, splits, places, op.getPlace(), givenAt, finishAt);
-    Place heap = k.windowOf(list, row + token, e.integer(0));
-    sortList(k, heap, places, splits);
-    lists::forPlaces(e, heap, places, op.getPlace(), finishAt);
+    lists::finishToken(k, op, row + token, ofToken, replace, sort);
   });
   return success();
 }

@@ -3,6 +3,7 @@
 // the order in which they come.
 #include "compiler/Conversion/Tiles/Lists.h"
 #include "compiler/Backends/NVPTX/TilesToCUDA/Elementwise.h"
+#include "compiler/Conversion/Tiles/MapColumns.h"
 using namespace mlir;
 
 namespace logitile::cuda {
@@ -81,16 +82,10 @@ private:
     auto numberOf = [&](Int columnSlot) { return column + k.threads.column(columnSlot); };
     auto inside = [](Int) { return Value(); }; // all of them: what does not exist is not taken
     ThreadRow group(k, inputs, inputs.readRow(loop, slot), {k.threads.sharing.columnSlots(), isLong(rank), numberOf, inside});
-    Widener uniform(e, 0);
-    group.mapUniform(uniform, rank.getArguments());
-    uniform.emitReady(rank);
+    Widener uniform = mapUniform(e, group, rank);
     Int line = lines.ofSlot(slot);
-    group.forColumns({}, [&](const Column &at, ValueRange) -> CodeBuilder::Values {
-      Widener element = uniform;
-      group.mapColumn(element, rank, rank.getArguments(), at);
-      Value order = lists::orderOf(e, element.getYielded(rank)[number]);
-      e.store(order, e.at(orders, k.threads.column(at.place) * lines.count() + line));
-      return {};
+    mapColumns(group, rank, uniform, [&](const Column &at, ValueRange values) {
+      e.store(lists::orderOf(e, values[number]), e.at(orders, k.threads.column(at.place) * lines.count() + line));
     });
   }
 
@@ -100,9 +95,7 @@ private:
     e.when(isLess(row + rowInTile, list.tokens), [&] {
       Place heap = e.at(list.first, rowInTile * list.stride);
       Value isStart = arith::CmpIOp::create(e, arith::CmpIPredicate::eq, column, k.scalar(op.getFirst()));
-      e.when(isStart, [&] {
-        e.loop(e.integer(list.places), [&](Int place) { e.store(e.number(e.i64, lists::kEmpty), e.at(heap, place)); });
-      });
+      e.when(isStart, [&] { lists::clear(e, heap, list.places); });
       Value least = e.load(heap);
       e.loop(smaller(behind - column, k.threads.sharing.columns), least, [&](Int at, ValueRange least) -> CodeBuilder::Values {
         Value word = lists::wordOf(e, e.load(e.at(orders, at * lines.count() + line)), column + at);
@@ -139,7 +132,6 @@ LogicalResult convertFinishList(KernelContext &k, FinishListOp op) {
   FailureOr<Int> tokens = k.end(op, list, 0);
   if (failed(tokens) || failed(inputs.check(op)))
     return failure();
-  int64_t places = *op.getPlaces(), splits = cast<IntegerAttr>(op.getSplits()).getInt();
   Int token = k.scalar(op.getRow()) + k.threads.row(0);
   auto replace = [&](Place heap, Int size, Value word) { lists::replaceLeast(e, heap, size, word); };
   auto sort = [&](Place heap, Int size) { lists::sortHeap(e, heap, size, replace); };
@@ -148,19 +140,7 @@ LogicalResult convertFinishList(KernelContext &k, FinishListOp op) {
     Widener ofToken(e, 0);
     inputs.mapLine(ofToken, arguments.drop_front(2), e.thread());
     ofToken.emitReady(op.getBody());
-    auto finishAt = [&](Int place, Value value, Value index) {
-      Widener values = ofToken;
-      values.map(arguments[0], value);
-      values.map(arguments[1], index);
-      for (auto [value, result] : llvm::zip_equal(values.getYielded(op.getBody()), op.getResults()))
-        e.store(value, k.windowOf(k.view(result), token, op.getPlace() ? e.integer(0) : place));
-    };
-    auto givenAt = [&](int64_t number, Int place) { return k.windowOf(k.view(op.getLists()[number]), token, place); };
-    if (op.takesGiven())
-      return lists::forGiven(e, splits, places, op.getPlace(), givenAt, finishAt);
-    Place heap = k.windowOf(list, token, e.integer(0));
-    lists::sortList(e, heap, places, splits, replace, sort);
-    lists::forPlaces(e, heap, places, op.getPlace(), finishAt);
+    lists::finishToken(k, op, token, ofToken, replace, sort);
   });
   return success();
 }

@@ -1,0 +1,32 @@
+// Products.h - products of matrices, as a schedule asks its target about them.
+#pragma once
+#include "dialect/Enums.h"
+#include "mlir/IR/Types.h"
+#include "llvm/ADT/SmallVector.h"
+#include <cstdint>
+#include <string_view>
+
+namespace logitile {
+enum class ProductKind { Logits, HiddenGradient, WeightGradient };
+
+/// The product that a kernel computes, in the tiles that its schedule has for it.
+struct Product {
+  ProductKind kind;
+  llvm::SmallVector<mlir::Type, 2> operands; // their types: kernels of logits have a product, and a tile, for each projection
+  int64_t rows = 0, columns = 0;             // of a tile of the result
+  int64_t depth = 0;                         // of a block of the shared axis
+  int64_t tokens = 0, entries = 0;           // of the call, and of the vocabulary
+};
+
+/// The tiles of logits that kernels of one program hold.
+struct LogitTiles {
+  llvm::SmallVector<mlir::Type, 2> operands; // of each projection
+  int64_t count = 1;                         // of the tiles that a kernel holds at a time, those of Dense inputs among them
+  bool drawsRandomNumbers = false;
+};
+/// The most columns that each of them may have, and what leaves no registers for more.
+struct ColumnLimit {
+  int64_t most = INT64_MAX;
+  std::string_view reason;
+};
+} // namespace logitile

@@ -1,0 +1,12 @@
+// Target.cpp - answers of targets that have nothing of their own to say.
+#include "compiler/Target/Target.h"
+#include "compiler/Target/Products.h"
+#include "mlir/IR/Value.h"
+using namespace mlir;
+using namespace logitile;
+
+Value Target::scaleByPowerOf2(ImplicitLocOpBuilder &, Value, Value) const { return Value(); }
+Value Target::approximateExp2(ImplicitLocOpBuilder &, Value) const { return Value(); }
+Algorithm Target::productAlgorithm(const Product &) const { return Algorithm::Loops; }
+ColumnLimit Target::limitLogitColumns(const LogitTiles &) const { return {}; }
+int64_t Target::gradientColumns(Type, int64_t, int64_t most) const { return most; }
