@@ -12,6 +12,7 @@ It learns the text of this file, byte by byte. Needs: jax, flax.
 import argparse
 import os
 import pathlib
+from collections.abc import Iterator
 
 os.environ.setdefault("XLA_FLAGS", "--xla_force_host_platform_device_count=4")  # devices of a CPU
 
@@ -21,7 +22,7 @@ import logitile as lt
 import numpy as np
 import optax
 from flax import nnx
-from jax.sharding import AxisType, NamedSharding
+from jax.sharding import AxisType, Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 
 VOCAB, WIDTH, HEADS, LAYERS = 256, 64, 4, 2
@@ -34,14 +35,14 @@ head = lt.jit(lt.losses.cross_entropy, weight_layout="dv", z_loss=1e-4, returns=
 class Block(nnx.Module):
     """Causal attention and two dense layers, each with its norm before it."""
 
-    def __init__(self, rngs):
+    def __init__(self, rngs: nnx.Rngs) -> None:
         self.attention_norm = nnx.RMSNorm(WIDTH, rngs=rngs)
         self.attention = nnx.MultiHeadAttention(HEADS, WIDTH, use_bias=False, decode=False, rngs=rngs)
         self.dense_norm = nnx.RMSNorm(WIDTH, rngs=rngs)
         self.wide = nnx.Linear(WIDTH, 4 * WIDTH, rngs=rngs)
         self.narrow = nnx.Linear(4 * WIDTH, WIDTH, rngs=rngs)
 
-    def __call__(self, x):
+    def __call__(self, x: jax.Array) -> jax.Array:
         mask = nnx.make_causal_mask(x[..., 0])
         x = x + self.attention(self.attention_norm(x), mask=mask)
         return x + self.narrow(jax.nn.gelu(self.wide(self.dense_norm(x))))
@@ -50,20 +51,21 @@ class Block(nnx.Module):
 class Transformer(nnx.Module):
     """From tokens [batch, length] to hidden states [batch, length, WIDTH]. The head is called by the loss."""
 
-    def __init__(self, rngs):
+    def __init__(self, rngs: nnx.Rngs) -> None:
         self.embed = nnx.Embed(VOCAB, WIDTH, rngs=rngs)
         self.blocks = nnx.List([Block(rngs) for _ in range(LAYERS)])
         self.norm = nnx.RMSNorm(WIDTH, rngs=rngs)
         self.head = nnx.Linear(WIDTH, VOCAB, use_bias=False, rngs=rngs)
 
-    def __call__(self, tokens):
-        x = self.embed(tokens)
+    def __call__(self, tokens: jax.Array) -> jax.Array:
+        x: jax.Array = self.embed(tokens)
         for block in self.blocks:
             x = block(x)
-        return self.norm(x)
+        x = self.norm(x)
+        return x
 
 
-def loss_and_accuracy(model, tokens):
+def loss_and_accuracy(model: Transformer, tokens: jax.Array) -> tuple[jax.Array, jax.Array]:
     """The mean over all tokens of the mesh. Labels are the next tokens: logitile never shifts."""
     hidden = model(tokens[:, :-1])
     out = head(hidden, model.head.kernel[...], target=tokens[:, 1:])
@@ -71,15 +73,20 @@ def loss_and_accuracy(model, tokens):
 
 
 @nnx.jit
-def train_step(model, optimizer, tokens):
+def train_step(
+    model: Transformer, optimizer: nnx.Optimizer[Transformer], tokens: jax.Array
+) -> tuple[jax.Array, jax.Array]:
     (loss, accuracy), gradients = nnx.value_and_grad(loss_and_accuracy, has_aux=True)(model, tokens)
     optimizer.update(model, gradients)
     return loss, accuracy
 
 
-def place_parameters(model, mesh):
+def place_parameters(model: Transformer, mesh: Mesh) -> None:
     """Splits the two parameters with a vocabulary over `tensor`; every device has all of the others."""
-    split = {("embed", "embedding"): P("tensor", None), ("head", "kernel"): P(None, "tensor")}
+    split: dict[tuple[object, ...], P] = {
+        ("embed", "embedding"): P("tensor", None),
+        ("head", "kernel"): P(None, "tensor"),
+    }
     state = nnx.state(model, nnx.Param)
     for path, parameter in nnx.to_flat_state(state):
         sharding = NamedSharding(mesh, split.get(path, P()))
@@ -87,7 +94,7 @@ def place_parameters(model, mesh):
     nnx.update(model, state)
 
 
-def batches(steps):
+def batches(steps: int) -> Iterator[np.ndarray]:
     """Windows of this file's bytes, [BATCH, LENGTH + 1]."""
     text = np.frombuffer(pathlib.Path(__file__).read_bytes(), np.uint8).astype(np.int32)
     rng = np.random.default_rng(0)
@@ -96,7 +103,7 @@ def batches(steps):
         yield text[starts[:, None] + np.arange(LENGTH + 1)]
 
 
-def train(mesh_shape, steps):
+def train(mesh_shape: tuple[int, int], steps: int) -> list[tuple[float, float]]:
     """Loss and accuracy of every step.
 
     Args:
@@ -112,11 +119,12 @@ def train(mesh_shape, steps):
     history = []
     for tokens in batches(steps):
         placed = jax.device_put(jnp.asarray(tokens), NamedSharding(mesh, P("data", None)))
-        history.append(tuple(float(number) for number in train_step(model, optimizer, placed)))
+        loss, accuracy = train_step(model, optimizer, placed)
+        history.append((float(loss), float(accuracy)))
     return history
 
 
-def main():
+def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--mesh", type=int, nargs=2, default=(2, 2), metavar=("DATA", "TENSOR"))
     parser.add_argument("--steps", type=int, default=20)

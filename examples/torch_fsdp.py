@@ -11,11 +11,13 @@ It learns the text of this file, byte by byte. On GPUs, write "cuda" for "cpu". 
 
 import argparse
 import pathlib
+from collections.abc import Iterator
 
 import logitile as lt
 import torch
 import torch.nn.functional as F
-from torch import distributed, nn
+from torch import Tensor, distributed, nn
+from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 from torch.distributed.fsdp import fully_shard
 
 VOCAB, WIDTH, HEADS, LAYERS = 256, 64, 4, 2
@@ -27,20 +29,21 @@ head = lt.jit(lt.losses.cross_entropy, z_loss=1e-4)
 class Block(nn.Module):
     """Causal attention and two dense layers, each with its norm before it."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__()
         self.attention_norm, self.dense_norm = nn.RMSNorm(WIDTH), nn.RMSNorm(WIDTH)
         self.mix, self.out = nn.Linear(WIDTH, 3 * WIDTH, bias=False), nn.Linear(WIDTH, WIDTH, bias=False)
         self.wide, self.narrow = nn.Linear(WIDTH, 4 * WIDTH), nn.Linear(4 * WIDTH, WIDTH)
 
-    def forward(self, x):
+    def forward(self, x: Tensor) -> Tensor:
         query, key, value = (
             part.unflatten(-1, (HEADS, -1)).transpose(1, 2)
             for part in self.mix(self.attention_norm(x)).chunk(3, -1)
         )
         attended = F.scaled_dot_product_attention(query, key, value, is_causal=True)
         x = x + self.out(attended.transpose(1, 2).flatten(2))
-        return x + self.narrow(F.gelu(self.wide(self.dense_norm(x))))
+        x = x + self.narrow(F.gelu(self.wide(self.dense_norm(x))))
+        return x
 
 
 class Transformer(nn.Module):
@@ -49,7 +52,7 @@ class Transformer(nn.Module):
     The head is called here, inside of the module that FSDP2 wraps: there its weight is whole.
     """
 
-    def __init__(self, mesh):
+    def __init__(self, mesh: DeviceMesh) -> None:
         super().__init__()
         self.embed = nn.Embedding(VOCAB, WIDTH)
         self.blocks = nn.ModuleList(Block() for _ in range(LAYERS))
@@ -59,14 +62,15 @@ class Transformer(nn.Module):
         self.head_weight = nn.Parameter(rows.chunk(tensor.size())[tensor.get_local_rank()].clone())
         self.loss = lt.parallel.vocab_parallel(head, tensor.get_group())
 
-    def forward(self, tokens, target, divisor):
+    def forward(self, tokens: Tensor, target: Tensor, divisor: Tensor) -> Tensor:
         x = self.embed(tokens)
         for block in self.blocks:
             x = block(x)
-        return self.loss(self.norm(x), self.head_weight, target=target, divisor=divisor)
+        loss: Tensor = self.loss(self.norm(x), self.head_weight, target=target, divisor=divisor)
+        return loss
 
 
-def batches(steps):
+def batches(steps: int) -> Iterator[Tensor]:
     """Windows of this file's bytes, [BATCH, LENGTH + 1]; the same in every process."""
     text = torch.tensor(list(pathlib.Path(__file__).read_bytes()))
     generator = torch.Generator().manual_seed(0)
@@ -75,7 +79,7 @@ def batches(steps):
         yield text[starts + torch.arange(LENGTH + 1)]
 
 
-def train(mesh, steps):
+def train(mesh: DeviceMesh, steps: int) -> list[float]:
     """The loss of every step, over the tokens of all processes.
 
     Args:
@@ -103,14 +107,14 @@ def train(mesh, steps):
     return losses
 
 
-def main():
+def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--tensor", type=int, default=2, help="processes that share the vocabulary")
     parser.add_argument("--steps", type=int, default=20)
     options = parser.parse_args()
     distributed.init_process_group("gloo")
     shape = (distributed.get_world_size() // options.tensor, options.tensor)
-    mesh = distributed.init_device_mesh("cpu", shape, mesh_dim_names=("data", "tensor"))
+    mesh = init_device_mesh("cpu", shape, mesh_dim_names=("data", "tensor"))
     losses = train(mesh, options.steps)
     if distributed.get_rank() == 0:
         for step, loss in enumerate(losses):

@@ -200,6 +200,10 @@ std::optional<TileSizes> logitile::findTileSizes(const Target &target, int64_t v
       error = "there is no tile size '" + name + "'; there are " + fieldNames();
       return std::nullopt;
     }
+    if (size > kMostOfTile) {
+      error = "tile size '" + name + "' is " + std::to_string(size) + "; " + std::to_string(kMostOfTile) + " is the most";
+      return std::nullopt;
+    }
     sizes.*known->field = size;
   }
   error = choice.empty() ? "" : whyNot(target, sizes);

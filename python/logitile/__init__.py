@@ -24,7 +24,8 @@ from .errors import (
     TargetError,
 )
 from .frameworks.stand_ins import ShapeDtype
-from .head import Head, jit
+from .head import Head
+from .jit import jit
 from .language.definition import Loss, loss
 from .language.functions import *  # noqa: F403 - the functions of the language
 from .language.functions import __all__ as _functions
@@ -38,8 +39,12 @@ from .slices.sweeps import merge
 from .tuning.autotune import autotune
 
 if TYPE_CHECKING:
-    __version__: str
+    from . import nn as nn
+    from . import parallel as parallel
+    from . import testing as testing
     from .language.typed import Dense, K, Logits, Scalar, Token, Vocab
+
+    __version__: str
 else:
     from .language.annotations import Dense, K, Logits, Scalar, Token, Vocab
 

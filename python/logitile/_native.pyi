@@ -7,8 +7,14 @@ those of logitile.errors: CallTypeError, CallValueError, CallIndexError, TargetE
 LogitileError itself for a failure of the runtime.
 """
 
-from collections.abc import Buffer, Callable, Sequence
+import sys
+from collections.abc import Callable, Sequence
 from typing import Any
+
+if sys.version_info >= (3, 12):  # noqa: UP036 - users check their programs with older ones too
+    from collections.abc import Buffer
+else:
+    from typing_extensions import Buffer  # noqa: UP035
 
 TYPES: dict[str, int]
 """Codes of element types by name: "float16", "bfloat16", ..., "int8", ..., "uint64", "bool"."""

@@ -11,7 +11,7 @@ from torch.nn import Module, Parameter
 
 from . import losses
 from .errors import CallTypeError, CallValueError
-from .head import jit
+from .jit import jit
 from .language.definition import Loss
 
 __all__ = ("LinearLoss",)

@@ -123,9 +123,22 @@ Result<KernelCache::Plan> Engine::PlanMaker::make(const Program &program, int64_
   return made;
 }
 
+/// That kernels of a target can have the tiles of a request. A table that is wrong is told of where it is used.
+static Status checkTiles(const Target &target, const TileChoice &tiles) {
+  std::string error;
+  std::vector<TileSizes> known = tiles.empty() ? std::vector<TileSizes>() : listTileSizes(target, 1, error);
+  if (known.empty() || findTileSizes(target, 1, tiles, error))
+    return Status();
+  return Status(ErrorCode::Value, error + "; take sizes of '" + target.name() + "', such as " + spellTileSizes(known.front()) +
+                                      ", or leave 'tiles' out");
+}
+
 Result<Program> Engine::makeProgram(Request request) {
-  if (Result<std::shared_ptr<const Target>> target = targetOf(request.target); !target.isOk())
+  Result<std::shared_ptr<const Target>> target = targetOf(request.target);
+  if (!target.isOk())
     return target.status();
+  if (Status fits = checkTiles(**target, request.tiles); !fits.isOk())
+    return fits;
   if (request.threads < 1)
     return Status(ErrorCode::Value, "a program needs at least 1 thread, not " + std::to_string(request.threads));
   KernelKey key = KernelKey::of(request, compilerBuildId());

@@ -14,9 +14,8 @@ PACKAGE = "python/logitile"
 # Packages and modules of logitile, the lowest first: each may use itself and those before it.
 ORDER = (
     "_native", "errors", "messages", "runtime", "frameworks", "spec", "language", "losses", "arguments",
-    "calls", "slices", "parallel", "reference", "inspection", "view", "inspected", "tuned", "head", "tuning",
-    "testing", "torch",
-    "nn", "jax", "integrations", "command", "__main__", "__init__",
+    "calls", "slices", "parallel", "reference", "inspection", "view", "tuned", "routes", "heads", "head",
+    "jit", "tuning", "testing", "torch", "nn", "jax", "integrations", "command", "__main__", "__init__",
 )  # fmt: skip
 
 

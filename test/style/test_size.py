@@ -1,4 +1,4 @@
-"""Limits of size: lines of a file, lines of a function, includes of a file, columns of a line."""
+"""Limits of size: lines of a file, of a function and of the facade; includes of a file, columns of a line."""
 from __future__ import annotations
 
 import ast
@@ -11,6 +11,8 @@ import tree
 from rules import Violation
 
 FUNCTION_LINES = 60
+FACADE_LINES = 149  # docstrings included
+FACADE = ("python/logitile/head.py", "python/logitile/heads/")  # Head, and the classes that it is made of
 INCLUDES = 25
 CPP_COLUMNS, PYTHON_COLUMNS = 150, 110
 
@@ -125,12 +127,25 @@ def long_functions(root: pathlib.Path) -> Iterator[Violation]:
                     yield Violation(place, f"has {count} lines, more than {FUNCTION_LINES}")
 
 
+def long_facades(root: pathlib.Path) -> Iterator[Violation]:
+    """Classes of the facade that do more than say what may be asked, and hand it on."""
+    for file in tree.files(root, ".py", under="python/logitile"):
+        path = rules.relative(root, file)
+        for node in ast.walk(ast.parse(file.read_text())) if path.startswith(FACADE) else ():
+            if isinstance(node, ast.ClassDef) and (count := node.end_lineno - node.lineno + 1) > FACADE_LINES:
+                yield Violation(f"{path}:{node.name}", f"has {count} lines, more than {FACADE_LINES}")
+
+
 def test_files_are_short():
     rules.check("file-lines", long_files(tree.ROOT))
 
 
 def test_functions_are_short():
     rules.check("function-lines", long_functions(tree.ROOT))
+
+
+def test_the_facade_is_short():
+    rules.check("facade-lines", long_facades(tree.ROOT))
 
 
 def test_files_include_little():
@@ -199,6 +214,16 @@ def test_cpp_functions_are_measured():
 def test_python_functions_are_measured():
     text = 'def f(\n    x,\n):\n    """One\n    two."""\n    return x\n'
     assert list(python_functions(text)) == [("f", 4)]
+
+
+def test_a_long_facade_is_found(tmp_path):
+    text = 'class A:\n    """One.' + "\n" * 147 + '"""\n'
+    tree.write(tmp_path, "python/logitile/heads/a.py", text)
+    assert list(long_facades(tmp_path)) == []
+    tree.write(tmp_path, "python/logitile/heads/a.py", text + "    x = 1\n")
+    tree.write(tmp_path, "python/logitile/calls/a.py", text + "    x = 1\n")
+    assert list(long_facades(tmp_path)) == [
+        Violation("python/logitile/heads/a.py:A", "has 150 lines, more than 149")]
 
 
 def test_a_long_function_is_found(tmp_path):

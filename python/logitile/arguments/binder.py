@@ -52,7 +52,7 @@ class Binder:
 
     def bind_rounded(self, args: Sequence[Any], inputs: Mapping[str, Any]) -> Call:
         """Binds what a user gives: where torch casts automatically, hidden and weights are rounded."""
-        return self.bind(*self.rounded(args, inputs))
+        return self.bind(*autocast(self.loss.signature.pair_names, args, inputs))
 
     def rounded(
         self, args: Sequence[Any], inputs: Mapping[str, Any]

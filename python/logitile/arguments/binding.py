@@ -211,10 +211,7 @@ def _check_pair(pair: Pair, options: Options, several: bool) -> None:
 
 def _cast_remedy(array: Array, dtype: str) -> str:
     """How an array comes to be of another type."""
-    if array.framework.is_number:
-        return ""
-    is_tensor = array.framework.name == "torch"
-    return f"; convert it with .to(torch.{dtype})" if is_tensor else f"; convert it to {dtype}"
+    return "" if array.framework.is_number else f"; convert it {array.framework.conversion(dtype)}"
 
 
 def _reference_remedy(array: Array) -> str:
@@ -223,7 +220,8 @@ def _reference_remedy(array: Array) -> str:
 
 
 def _autocast_remedy(weight: Array) -> str:
-    return ", or call the head under torch.autocast" if weight.framework.name == "torch" else ""
+    autocast = weight.framework.autocast
+    return f", or call the head under {autocast}" if autocast else ""
 
 
 def _weight_axes(options: Options) -> str:
@@ -321,9 +319,7 @@ def _check_shape(name: str, array: Array, kind: Kind, vocab: int, leading: tuple
             "dimensions of hidden, then the entries per token"
         )
     if not 1 <= count <= MAX_ENTRIES:
-        raise CallValueError(
-            f"'{name}' has {count} entries per token; {kind} takes 1 to {MAX_ENTRIES}"
-        )
+        raise CallValueError(f"'{name}' has {count} entries per token; {kind} takes 1 to {MAX_ENTRIES}")
 
 
 def _axes_text(kind: Kind) -> str:

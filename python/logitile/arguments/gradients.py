@@ -6,7 +6,7 @@ Gradients have names: `hidden` and `weight` (`student.hidden` ... with several p
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..errors import CallTypeError, CallValueError
 from ..frameworks.choice import is_recording
@@ -16,6 +16,15 @@ from ..spec.gradient_flow import differentiable_outputs, reached_inputs
 from ..spec.loss_spec import LossSpec
 from .call import Call
 from .options import Options
+
+
+class GradientOptions(NamedTuple):
+    """What `Head.value_and_grad` was asked for beside the arguments of the call; see there."""
+
+    wrt: Iterable[str] | None = None
+    grad_output: object = None
+    grad_dtype: object = None
+    grad_out: Mapping[str, object] | None = None
 
 
 def named_gradients(option: str, names: Any) -> tuple[str, ...]:
@@ -140,13 +149,17 @@ def _check_tables(spec: LossSpec, wanted: set[str]) -> None:
     most = max((given.entries or 0 for given in spec.inputs), default=0)
     if most <= MOST_UNROLLED and not outputs:
         return
-    why = f"of {most} entries" if most > MOST_UNROLLED else f"beside the list {listed(outputs)}"
+    if most > MOST_UNROLLED:
+        why = f"the loss has a list of {most} places; that gradient supports at most {MOST_UNROLLED}"
+        remedy = "give shorter lists"
+    else:
+        why = f"the loss returns the list {listed(outputs)}; that gradient supports no lists as outputs"
+        remedy = "return numbers"
     for name, place in spec.listed_tables.items():
         if name in wanted:
             raise CallValueError(
-                f"{place}: entries of '{name}' are picked at a list {why}; the gradient of what is given "
-                f"with a number per vocabulary entry takes lists of at most {MOST_UNROLLED} entries, and "
-                f"none as an output; wrap '{name}' in lt.stop_gradient, or detach the array"
+                f"{place}: the gradient of the lt.Dense input '{name}' is wanted, but '{name}' is indexed "
+                f"with a list, and {why}; {remedy}, wrap '{name}' in lt.stop_gradient, or detach the array"
             )
 
 

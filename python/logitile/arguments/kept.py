@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..frameworks.choice import is_read, python_number
+from ..frameworks.choice import is_read, python_number, read_constant
 from ..frameworks.dtypes import dtype_name
 from ..language.definition import Loss
 from ..language.signature import JIT_OPTIONS
@@ -27,9 +27,7 @@ def kept(make: Make, loss: Loss, given: Mapping[str, object]) -> Any:
         CallTypeError, CallValueError, TargetError: as for lt.jit.
     """
     if is_read():
-        from ..frameworks.torch.constants import constant
-
-        return getattr(loss.kept, constant(name_of, make, loss, loss.token, given))
+        return getattr(loss.kept, read_constant(name_of, make, loss, loss.token, given))
     return getattr(loss.kept, name_of(make, loss, given))
 
 

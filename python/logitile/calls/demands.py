@@ -99,6 +99,8 @@ def reaching_outputs(call: Call, names: Iterable[str], outputs: Iterable[str]) -
 
 def check_buffers(call: Call, names: tuple[str, ...]) -> None:
     """A buffer for a gradient that is not asked for would stay as it is."""
+    if not call.weight_grad_out:
+        return
     operands = [call.operands[name] for name in names]
     asked = {operand.parameter for operand in operands if operand.is_weight}
     unused = [pair for pair in call.weight_grad_out if pair not in asked]

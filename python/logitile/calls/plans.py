@@ -28,6 +28,7 @@ from .program import float_dtype
 if TYPE_CHECKING:
     from .. import _native
 
+
 class Plan:
     """A compiled plan; see `head.compile` and `lt.load_plan`.
 
@@ -182,11 +183,11 @@ class Plan:
 
     def _finished(self, hidden: Array, gradient: Any, array: Array) -> Any:
         framework = hidden.framework
-        return framework.given_back(hidden, framework.brought_home(gradient, array))
+        return framework.to_framework(hidden, framework.on_device_of(array, gradient))
 
     def _result(self, hidden: Array, outputs: Mapping[str, Any]) -> Any:
-        given_back = hidden.framework.given_back
-        finished = {name: given_back(hidden, array) for name, array in outputs.items()}
+        to_framework = hidden.framework.to_framework
+        finished = {name: to_framework(hidden, array) for name, array in outputs.items()}
         if list(finished) == ["loss"]:
             return finished["loss"]
         return namedtuple(f"{self._described['name']}_outputs", finished)(**finished)

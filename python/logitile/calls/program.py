@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..arguments.call import Call, Pair
 from ..arguments.options import Options
 from ..arguments.wanted import Wanted
-from ..errors import CallTypeError
+from ..errors import CallTypeError, CallValueError, CompileError
 from ..frameworks.arrays import Array
 from ..frameworks.dtypes import FLOATS
 from ..language.definition import Specialisation
@@ -120,7 +120,9 @@ class Program:
         self.wanted = key.wanted
         self.threads = key.threads
         self.gradients = described_gradients(call, key.wanted)
-        self._native = native().Program(engine or process_engine(), **_request(spec, options, call, key))
+        request, self._engine = _request(spec, options, call, key), engine or process_engine()
+        self._native = native().Program(self._engine, **request)
+        self._with_table = {**request, "tiles": ""} if options.tiles else {}
         ignore = ignoring_input(spec, options)
         self.call_options = call_options(options, spec.output_names, ignore, key.threads)
         self.picks = spec.computed_picks
@@ -150,18 +152,55 @@ class Program:
         """The plan for a number of tokens, compiled if there is none.
 
         Raises:
-            CallValueError: the workspace is too small.
+            CallValueError: the workspace is too small, or kernels cannot have the tiles of the options.
             CompileError: the compiler failed.
         """
-        return self._native.plan(tokens)
+        try:
+            return self._native.plan(tokens)
+        except CompileError as error:
+            self._check_tiles(error, lambda program: program.plan(tokens))
+            raise
 
     def stage(self, tokens: int, stage: str, kernel: str) -> str | bytes:
-        """The text of a stage."""
-        return self._native.stage(tokens, stage, kernel)
+        """The text of a stage.
+
+        Raises: as `plan`.
+        """
+        try:
+            return self._native.stage(tokens, stage, kernel)
+        except CompileError as error:
+            self._check_tiles(error, lambda program: program.stage(tokens, stage, kernel))
+            raise
 
     def trace(self, tokens: int) -> list[dict[str, Any]]:
-        """All stages, and which line comes from which; see the native module."""
-        return self._native.trace(tokens)
+        """All stages, and which line comes from which; see the native module.
+
+        Raises: as `plan`.
+        """
+        try:
+            return self._native.trace(tokens)
+        except CompileError as error:
+            self._check_tiles(error, lambda program: program.trace(tokens))
+            raise
+
+    def _check_tiles(self, error: CompileError, compiled: Callable[[_native.Program], object]) -> None:
+        """Tells apart who must act where compiling failed: what compiles with the tiles of the target's table
+        fails for those of the options.
+
+        Raises:
+            CallValueError: it is them.
+        """
+        if not self._with_table:
+            return
+        program = native().Program(self._engine, **self._with_table)
+        try:
+            compiled(program)
+        except CompileError:
+            return
+        raise CallValueError(
+            f"tiles='{self.options.tiles}' do not fit the kernels of this call: {error.message}; take "
+            f"smaller sizes, such as {program.tiles()[0]}, or leave 'tiles' out"
+        ) from None
 
     def native_call(self, call: Call) -> NativeCall:
         """One of its calls, ready to run.

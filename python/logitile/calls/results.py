@@ -109,15 +109,15 @@ def cast_back(
 def finished(call: Call, arrays: dict[str, Any]) -> dict[str, Any]:
     """Results in the framework of the call."""
     hidden = call.pairs[0].hidden
-    given_back = hidden.framework.given_back
-    return {name: given_back(hidden, array) for name, array in arrays.items()}
+    to_framework = hidden.framework.to_framework
+    return {name: to_framework(hidden, array) for name, array in arrays.items()}
 
 
 def _in_dtype(call: Call, gradient: Gradient, array: Any, dtype: str | None) -> Any:
     operand, hidden = call.operands[gradient.name].array, call.pairs[0].hidden
     wanted = dtype or float_dtype(operand)
     if operand.device != hidden.device:
-        array = hidden.framework.brought_home(array, operand)
+        array = hidden.framework.on_device_of(operand, array)
     elif gradient.dtype == wanted:
         return array
     have = described(array, gradient.name)

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
-from ..arguments.call import Call
-from ..arguments.gradients import output_cotangents
+from ..arguments.binder import Binder
+from ..arguments.gradients import GradientOptions, output_cotangents
 from ..arguments.options import Options
 from ..arguments.segments import Segments, checked_segments
 from ..errors import CallTypeError, CallValueError
@@ -20,16 +20,30 @@ from ..language.signature import Signature
 from ..messages.names import shape_text
 
 
-class TokenHead(Protocol):
-    """A head whose outputs are all per token, also its loss."""
+class TokenCode(Protocol):
+    """What computes a call whose outputs are all per token, also its loss."""
 
-    def __call__(self, *args: Any, **inputs: Any) -> Any: ...
+    @property
+    def binder(self) -> Binder:
+        """Checks the arguments of the call."""
 
-    def _bind(self, *args: Any, **inputs: Any) -> Call: ...
+    def outputs(self, args: Any, inputs: Any) -> Any:
+        """The outputs; see Head.__call__."""
 
-    def _of_given(self, args: Any, inputs: Any, wrt: Any) -> tuple[Any, dict[str, Any], Any]: ...
+    def value_and_grad(self, args: Any, inputs: Any, asked: GradientOptions) -> tuple[Any, dict[str, Any]]:
+        """The outputs, and gradients by name; see Head.value_and_grad."""
 
-    def value_and_grad(self, *args: Any, **named: Any) -> tuple[Any, dict[str, Any]]: ...
+
+class TokenCalls(Protocol):
+    """Calls whose outputs are all per token."""
+
+    def __call__(self, *args: Any, **inputs: Any) -> Any:
+        """The outputs; see Head.__call__."""
+
+    def of_given(
+        self, args: Any, inputs: Any, wrt: Iterable[str] | None
+    ) -> tuple[TokenCode, dict[str, Any], Iterable[str] | None]:
+        """What computes a call to which logits may be given, its inputs and the names of its gradients."""
 
 
 NOT_JOINED = (
@@ -52,19 +66,19 @@ class SegmentedCalls:
     Args:
         options: of the head. The reduction says what becomes of a sequence.
         ignoring: the name of the input that tells ignored tokens, "" where there is none.
-        weighted: the head per token, for calls whose mean divides by the output `weight` if there is one.
+        weighted: calls per token, for those whose mean divides by the output `weight` if there is one.
         divided: the same for calls with a divisor, through whose `weight` no gradient is lost.
     """
 
-    def __init__(self, options: Options, ignoring: str, weighted: TokenHead, divided: TokenHead):
+    def __init__(self, options: Options, ignoring: str, weighted: TokenCalls, divided: TokenCalls):
         self._options, self._ignoring, self._weighted, self._divided = options, ignoring, weighted, divided
 
     def through(self, made: Callable[[Any], Any]) -> SegmentedCalls:
-        """The same calls by what is made of each head."""
+        """The same calls by what is made of the calls per token, which gives outputs alone."""
         return SegmentedCalls(self._options, self._ignoring, made(self._weighted), made(self._divided))
 
-    def head(self, inputs: Mapping[str, Any]) -> Any:
-        """The head per token that computes such a call."""
+    def per_token(self, inputs: Mapping[str, Any]) -> Any:
+        """The calls per token that compute such a call."""
         return self._weighted if inputs.get("divisor") is None else self._divided
 
     def check(self, segments: object, args: Sequence[Any], inputs: Mapping[str, Any]) -> None:
@@ -89,7 +103,7 @@ class SegmentedCalls:
         told = checked_segments(segments)
         _check_whole(args, inputs)
         given, divisor = without_divisor(self._options, inputs)
-        result = self.head(inputs)(*args, **given)
+        result = self.per_token(inputs)(*args, **given)
         check_loss(_names(result), divisor)
         _refuse_lists(result, _hidden(args, inputs))
         first = result[0] if isinstance(result, tuple) else result
@@ -100,10 +114,7 @@ class SegmentedCalls:
         segments: object,
         args: Sequence[Any],
         inputs: Mapping[str, Any],
-        *,
-        wrt: Iterable[str] | None,
-        grad_output: object,
-        grad_dtype: object,
+        asked: GradientOptions,
     ) -> tuple[Any, dict[str, Any]]:
         """The outputs as of `outputs`, and gradients by name.
 
@@ -111,7 +122,7 @@ class SegmentedCalls:
         sums of the weights.
 
         Args:
-            grad_output: as for Head.value_and_grad, with a number or one for each sequence.
+            asked: without `grad_out`; its `grad_output` has a number, or one for each sequence.
 
         Raises:
             CallError: as for a call, or the segments do not fit.
@@ -119,21 +130,20 @@ class SegmentedCalls:
         told = checked_segments(segments)
         _check_whole(args, inputs)
         given, divisor = without_divisor(self._options, inputs)
-        head, given, wrt = self.head(inputs)._of_given(args, given, wrt)
+        code, given, wrt = self.per_token(inputs).of_given(args, given, asked.wrt)
         plain = {name: item for name, item in given.items() if name != "weight_grad_out"}
-        call = head._bind(*args, **plain)
+        call = code.binder.bind_rounded(args, plain)
         spec, names = call.form.spec, set(call.form.spec.output_names)
         sums = self._sums(told, given, call.leading, call.pairs[0].hidden.source)
         is_weighted = {"loss", "weight"} <= names and self._options.divides and divisor is None
-        weights = head(*args, **plain).weight if is_weighted else None
+        weights = code.outputs(args, plain).weight if is_weighted else None
         reaching: Any = {
             name: sums.reaching(name, item, weights, divisor)
-            for name, item in output_cotangents(spec, grad_output).items()
+            for name, item in output_cotangents(spec, asked.grad_output).items()
         }
         reaching = reaching["loss"] if spec.bare else reaching
-        result, gradients = head.value_and_grad(
-            *args, **given, wrt=wrt, grad_dtype=grad_dtype, grad_output=reaching
-        )
+        per_token = asked._replace(wrt=wrt, grad_output=reaching)
+        result, gradients = code.value_and_grad(args, given, per_token)
         check_loss(_names(result), divisor)
         _refuse_lists(result, _hidden(args, inputs))
         return sums.of_all(result, divisor), gradients

@@ -147,9 +147,9 @@ class TracedCall:
             return binder
         return Binder(binder.loss, replace(binder.options, reduction="sum"), binder.constants)
 
-    def workspace(self, call: KeyedCall, tokens: int) -> int:
+    def workspace(self, call: KeyedCall, device: str, tokens: int) -> int:
         """See TracedHead."""
-        program, plan = self._placed(self._wanted[call.key], "cuda:0", tokens)
+        program, plan = self._placed(self._wanted[call.key], device, tokens)
         return plan.describe(tokens, program.threads)["workspace_bytes"]
 
     def _marked(self, mask: Mask) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from ..errors import CallTypeError, CallValueError
 from ..frameworks.arrays import HOST
-from ..head import jit
+from ..jit import jit
 from ..language.definition import Loss
 from ..messages.names import listed
 from ..runtime.platforms import platform_of, target_of

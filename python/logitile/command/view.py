@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import CallTypeError, CallValueError
-from ..head import jit
+from ..jit import jit
 from ..messages.names import did_you_mean, listed
 from ..tuning.samples import sample_arguments, shaped_arguments
 from .choices import DTYPES, add_constants, add_dtype, constants_of, loss_of, shape_of

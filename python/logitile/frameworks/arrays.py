@@ -74,6 +74,7 @@ class Framework:
     is_number = False  # whether its arrays are Python numbers
     is_writable = False  # whether gradients can be added into its arrays
     records_gradients = False  # whether results of calls can be differentiated by it
+    autocast = ""  # what users call its automatic casting, if it has one
 
     def __reduce__(self) -> str:
         """Pickled and copied as what it is: the one object of its module."""
@@ -81,6 +82,10 @@ class Framework:
 
     def __repr__(self) -> str:
         return f"<arrays of {self.name}>"
+
+    def conversion(self, dtype: str) -> str:
+        """How users convert an array to another type, in an error behind "convert it"."""
+        return f"to {dtype}"
 
     # ---- reading -----------------------------------------------------------------------------------------
 
@@ -146,13 +151,13 @@ class Framework:
 
     def from_numbers(self, like: Array, values: numpy.ndarray, dtype: str) -> Any:
         """An array of this framework beside another, with the numbers of one of NumPy."""
-        return self.given_back(like, values.astype(numpy_dtype(dtype)))
+        return self.to_framework(like, values.astype(numpy_dtype(dtype)))
 
-    def brought_home(self, made: Any, array: Array) -> Any:
-        """A gradient that was made beside hidden, in host memory where its array lies there beside a GPU."""
+    def on_device_of(self, array: Array, made: Any) -> Any:
+        """A gradient that was made on the device of hidden, where its array lies: maybe in host memory."""
         return made
 
-    def given_back(self, like: Array, array: Any) -> Any:
+    def to_framework(self, like: Array, array: Any) -> Any:
         """What `empty` made, filled by now, as an array of this framework."""
         return array
 

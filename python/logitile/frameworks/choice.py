@@ -128,6 +128,17 @@ def is_read() -> bool:
     return torch is not None and torch.compiler.is_dynamo_compiling()
 
 
+def read_constant(
+    function: Callable[..., str], first: Any, second: Any, token: str, given: Mapping[str, Any]
+) -> str:
+    """`function(first, second, given)` as a constant of the graph that torch.compile makes, where it reads
+    this line; see frameworks.torch.constants.
+    """
+    from .torch.constants import constant
+
+    return constant(function, first, second, token, given)
+
+
 def has_shards(args: Sequence[Any], inputs: Mapping[str, Any]) -> bool:
     """Whether a call has DTensors, of which this process has a part."""
     if "torch.distributed.tensor" not in sys.modules:

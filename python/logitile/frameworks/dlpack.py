@@ -38,7 +38,7 @@ class Dlpack(Framework):
 
         return numpy.from_dlpack(array.source)
 
-    def given_back(self, like: Array, array: Any) -> Any:
+    def to_framework(self, like: Array, array: Any) -> Any:
         namespace = getattr(like.source, "__array_namespace__", None)
         return namespace().from_dlpack(array) if namespace is not None else array
 

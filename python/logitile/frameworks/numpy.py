@@ -60,7 +60,7 @@ class Numpy(Framework):
     def kept(self, array: Array) -> Array:
         return self.describe(array.source.copy(), "input")
 
-    def given_back(self, like: Array, array: Any) -> Any:
+    def to_framework(self, like: Array, array: Any) -> Any:
         return array[()] if array.ndim == 0 else array
 
 

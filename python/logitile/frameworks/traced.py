@@ -130,8 +130,8 @@ class TracedHead(Protocol):
     def result(self, outputs: Sequence[Any]) -> Any:
         """Outputs as the head returns them."""
 
-    def workspace(self, call: KeyedCall, tokens: int) -> int:
-        """Bytes that a call on a GPU needs for itself."""
+    def workspace(self, call: KeyedCall, device: str, tokens: int) -> int:
+        """Bytes that a call needs for itself on a device with memory of its own, "cuda:0"."""
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from html import escape
 from typing import Any
 
-from ..messages.names import interval_text, size_text
+from ..messages.names import counted, interval_text, size_text
 from . import picture
 from .timeline import Timeline, launch_order, predicted_milliseconds, shared_milliseconds, timeline
 
@@ -132,8 +132,9 @@ class Explanation:
 
     def __str__(self) -> str:
         budget = "" if self.budget is None else f" of {size_text(self.budget)}"
+        threads = counted(self.threads, "thread")
         lines = [
-            f"{self.name} on {self.target}, {self.threads} threads, gradients: {_MODES[self.mode]}",
+            f"{self.name} on {self.target}, {threads}, gradients: {_MODES[self.mode]}",
             f"  tokens     {self.tokens} in {self._chunks()}; the same program serves "
             f"{interval_text(self.interval)}",
             f"  schedule   {self.schedule}: {self.stored} of {self.vocab} logits per token stay between "

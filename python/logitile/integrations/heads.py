@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from ..head import kept_head as head
+from ..jit import kept_head as head
 
 __all__ = ("head",)

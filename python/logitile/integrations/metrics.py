@@ -12,7 +12,8 @@ import jax
 import jax.numpy as jnp
 
 from ..errors import CallTypeError
-from ..head import Head, jit
+from ..head import Head
+from ..jit import jit
 from ..language import functions as lt
 from ..language.annotations import Dense, Logits, Scalar, Token
 from ..language.definition import loss

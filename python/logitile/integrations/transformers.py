@@ -22,7 +22,7 @@ from torch import Tensor, nn
 from .. import losses
 from ..arguments.kept import word
 from ..errors import CallTypeError, CallValueError
-from ..head import jit
+from ..jit import jit
 from ..language.annotations import Annotation, Logits, Token, Vocab
 from ..language.definition import Kept, Loss, Specialisation
 from ..language.definition import loss as as_loss

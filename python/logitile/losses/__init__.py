@@ -1,5 +1,7 @@
 """A library of losses, written in the language and with no privilege: copy one to change it.
 
+Functions of the language are not here but in `language`: a loss uses them alone.
+
 For selected rows only, such as the last token of each sequence, index hidden: head(hidden[:, -1], weight,
 ...).
 """

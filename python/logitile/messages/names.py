@@ -59,6 +59,11 @@ def interval_text(interval: Sequence[int]) -> str:
     return f"{first} and more" if end == 2**63 - 1 else f"{first} to {end - 1}"
 
 
+def counted(count: int, noun: str) -> str:
+    """A number of things: "1 thread", "2 threads"."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
 def size_text(count: int) -> str:
     """A number of bytes for people, rounded up: as a budget it is enough."""
     for unit, factor in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):

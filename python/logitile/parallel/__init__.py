@@ -2,6 +2,8 @@
 
 `vocab_parallel` takes plain tensors, each process its own. DTensors go to the head itself. Nothing of it is
 imported before `lt.parallel` is named: it needs torch.
+
+Sweeps over a slice are in `slices`; the devices of a mesh of JAX are in `frameworks/jax`.
 """
 
 from .tokens import token_count

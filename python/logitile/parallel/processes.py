@@ -12,6 +12,7 @@ from torch import Tensor
 
 from .. import errors
 from ..errors import CallTypeError, LogitileError
+from ..frameworks.arrays import HOST
 
 _FACTS = 3  # numbers that processes tell each other with their state
 _MOST_TEXT = 4096  # bytes of a text that is sent
@@ -217,7 +218,7 @@ class _Line:
         """Where numbers lie that processes agree with: in memory of the host if the group can send it, for no
         GPU has to be waited for then.
         """
-        host = torch.device("cpu")
+        host = torch.device(HOST)
         known = [] if self._group is None else self._group._device_types
         return known[0] if known and host not in known else host
 

@@ -59,9 +59,9 @@ def vocab_parallel(
             "outputs='local' is for sequence_parallel=True: else every process has all tokens"
         )
     layout = Layout(sequence_parallel, outputs == "local")
-    name, by_token = named_group(group), head._segmented
+    name, by_token = named_group(group), head._code.segmented
     if by_token is not None:
-        by_token = by_token.through(lambda head: VocabParallel(head._capture, name, layout, None))
+        by_token = by_token.through(lambda code: VocabParallel(code.written.capture, name, layout, None))
     return VocabParallel(whole, name, layout, by_token)
 
 

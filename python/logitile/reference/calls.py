@@ -62,7 +62,7 @@ def values_and_gradients(
     if sequences is not None:
         grad_output = sequences.reaching(call, tokens, grad_output)
     found = evaluate_gradients(spec, options, call, names, grad_output)
-    gradients = {name: _given_back(call.operands[name].array, array) for name, array in found.items()}
+    gradients = {name: _to_framework(call.operands[name].array, array) for name, array in found.items()}
     return spec.result(results), gradients
 
 
@@ -93,7 +93,7 @@ class ReferenceCall:
         tokens = evaluate(form.spec, form.options, self.call)
         found = tokens if self._sequences is None else self._sequences.summed(self.call, tokens)
         hidden = self.call.pairs[0].hidden
-        return {name: _given_back(hidden, array) for name, array in found.items()}, [], tokens
+        return {name: _to_framework(hidden, array) for name, array in found.items()}, [], tokens
 
     def emptied(self) -> tuple[ReferenceCall, list[Any]]:
         """The call, and the arrays that torch watches for changes until the backward pass."""
@@ -109,7 +109,7 @@ class ReferenceCall:
         if self._sequences is not None:
             grad_output = self._sequences.reaching(self.call, state, grad_output)
         found = evaluate_gradients(form.spec, form.options, self.call, self.names, grad_output)
-        return [_given_back(known[name].array, found[name], known[name].array.dtype) for name in self.names]
+        return [_to_framework(known[name].array, found[name], known[name].array.dtype) for name in self.names]
 
 
 def _bound(binder: Binder, args: Sequence[Any], inputs: dict[str, Any]) -> Call:
@@ -123,6 +123,6 @@ def _bound(binder: Binder, args: Sequence[Any], inputs: dict[str, Any]) -> Call:
     return binder.bind_rounded(args, inputs)
 
 
-def _given_back(like: Array, values: Any, dtype: str | None = None) -> Any:
+def _to_framework(like: Array, values: Any, dtype: str | None = None) -> Any:
     """An array of NumPy in the framework of another."""
     return like.framework.from_numbers(like, values, dtype or str(values.dtype))

@@ -170,7 +170,7 @@ def run(
     reaching = [array.framework.view(array, name) for name, array in cotangents.items()]
     job = NativeCall(part.plan(call.tokens), settings, inputs, like, divisor, picks)
     job.forward(written, gradients, reaching)
-    return {name: like.framework.given_back(like, array) for name, array in outputs.items()}
+    return {name: like.framework.to_framework(like, array) for name, array in outputs.items()}
 
 
 def of_side(side: str, entry: str) -> str:

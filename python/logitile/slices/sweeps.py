@@ -88,7 +88,7 @@ def swept(
     rows = {name: outputs[name] for name, *_ in part.states(call.tokens)}
     columns = ((offset, offset + call.vocab),)
     framework = hidden.framework
-    beside = described(framework.given_back(hidden, framework.empty(hidden, (0,), "float32")), "state")
+    beside = described(framework.to_framework(hidden, framework.empty(hidden, (0,), "float32")), "state")
     return SliceState(source, sweep, columns, rows, earlier, common_call(source, call), cotangents, beside)
 
 

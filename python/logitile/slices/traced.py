@@ -78,9 +78,9 @@ class TracedSlices:
         operands = [*self._all_operands(), *self._cotangents(self._reaching), *states, SliceArray("offset")]
         return self._part("gradient", 0, "early", self._call, operands)
 
-    def workspace(self, call: KeyedCall, tokens: int) -> int:
+    def workspace(self, call: KeyedCall, device: str, tokens: int) -> int:
         """See TracedHead."""
-        plan, threads = keyed.planned(self._records[call.key], "cuda:0", tokens)
+        plan, threads = keyed.planned(self._records[call.key], device, tokens)
         return plan.describe(tokens, threads)["workspace_bytes"]
 
     # ---- arrays -----------------------------------------------------------------------------------------

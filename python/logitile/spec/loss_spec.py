@@ -71,12 +71,6 @@ class LossSpec:
         return tuple(op for op in self.ops if op.is_ranked)
 
     @cached_property
-    def read_lists(self) -> tuple[str, ...]:
-        """The names of the inputs that are read as lists."""
-        read = (op.attribute for op in self.ops if op.name == "logitile.input")
-        return tuple(dict.fromkeys(key.name for key in read if key.places is not None))
-
-    @cached_property
     def listed_tables(self) -> dict[str, Location | None]:
         """The Dense inputs that are picked from at a list of indices, and where."""
         picks = (op for op in self.ops if op.name == "logitile.gather" and op.places is not None)

@@ -1,1 +1,4 @@
-"""What tuning found: kept on disk, and taken by the calls of a head."""
+"""What tuning found: kept on disk (`store`), and taken by the calls of a head (`lookup`).
+
+How it is found is in `tuning`.
+"""

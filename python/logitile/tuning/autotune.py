@@ -18,6 +18,7 @@ from ..calls.programs import living_programs
 from ..errors import CallTypeError, CallValueError, LogitileError
 from ..frameworks.choice import memory_errors
 from ..head import Head
+from ..messages.names import counted
 from ..runtime.engine import native
 from ..runtime.platforms import platform_of
 from ..spec.gradient_flow import differentiable_outputs
@@ -202,7 +203,8 @@ class _Search:
             if not is_default and self.share() > _COMPILING:
                 self.is_late = True
                 return
-            progress.show(self.share(), f"compiling {candidate.tiles}, {candidate.threads} threads")
+            threads = counted(candidate.threads, "thread")
+            progress.show(self.share(), f"compiling {candidate.tiles}, {threads}")
             try:
                 program = self.program(candidate)
                 program.plan(self.call.tokens)

@@ -184,7 +184,12 @@ def test_the_gradient_of_a_dense_input_at_a_long_list_is_refused():
     hidden, weight, named = inputs_of(shifted, 129, torch.float32)
     dense = torch.randn(N, V, requires_grad=True)
     head = lt.jit(shifted, ignore="ids")
-    with pytest.raises(lt.CallValueError, match="'d' are picked at a list of 129 entries; .* at most 128"):
+    message = (
+        "the gradient of the lt.Dense input 'd' is wanted, but 'd' is indexed with a list, and the loss has "
+        "a list of 129 places; that gradient supports at most 128; give shorter lists, wrap 'd' in "
+        "lt.stop_gradient, or detach the array"
+    )
+    with pytest.raises(lt.CallValueError, match=message):
         head(hidden, weight, ids=named["ids"], d=dense)
     logits = hidden.double() @ weight.double().T + dense.detach().double()
     picked = logits.gather(1, named["ids"].clamp(min=0)).where(named["ids"] >= 0, 0.0)

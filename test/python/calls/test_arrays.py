@@ -228,6 +228,6 @@ def test_gradients_of_scalars_come_home(scalar, kind):
             return self
 
     home = described(scalar, "x")
-    found = TORCH.brought_home(Made(), home)
+    found = TORCH.on_device_of(home, Made())
     assert isinstance(found, kind) and found == 3
-    assert isinstance(TORCH.brought_home(Made(), replace(home, device="cuda:0")), Made)
+    assert isinstance(TORCH.on_device_of(replace(home, device="cuda:0"), Made()), Made)

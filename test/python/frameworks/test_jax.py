@@ -417,8 +417,8 @@ def test_parts_of_a_slice_know_their_workspace_too():
     traced, _ = head._capture.traced(arrays, {"target": lt.ShapeDtype((64,), "int32")})
     parts = traced.sliced([(64, 64), (256, 64), (64,)], (True, True, False), (True,))
     for part in (parts.sweep(0), parts.merge(0), parts.finish(), parts.gradient()):
-        assert parts.workspace(part.call, 64) >= 0
-    assert parts.workspace(parts.gradient().call, 64) > 0
+        assert parts.workspace(part.call, "cuda:0", 64) >= 0
+    assert parts.workspace(parts.gradient().call, "cuda:0", 64) > 0
 
 
 # ---- refusals ----------------------------------------------------------------------------------------------

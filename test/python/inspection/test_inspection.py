@@ -1,6 +1,7 @@
 """head.ir, head.explain and head.compile: stages, schedules and plans of calls, with and without data."""
 
 import re
+from dataclasses import replace
 
 import logitile as lt
 import numpy as np
@@ -236,6 +237,12 @@ def test_explanation_with_chunks_has_no_budget():
     assert told.budget is None and told.chunks == 3
 
 
+@pytest.mark.parametrize(("threads", "words"), [(1, "1 thread,"), (2, "2 threads,")])
+def test_explanation_counts_threads(threads, words):
+    told = lt.jit(losses.cross_entropy).explain(*shapes(), target=TARGET_SHAPE)
+    assert words in str(replace(told, threads=threads)).splitlines()[0]
+
+
 @pytest.mark.parametrize("chunks", [None, 1, 3])
 def test_history_and_explain_count_the_same_chunks(chunks):
     head = lt.jit(losses.cross_entropy, chunks=chunks)
@@ -255,7 +262,7 @@ def test_timing_measures_every_kernel():
 @pytest.mark.contract("4 explain")
 def test_the_text_of_an_explanation():
     checks = """
-    CHECK: cross_entropy on cpu:{{.*}} threads, gradients: along with the outputs
+    CHECK: cross_entropy on cpu:{{.*}} {{1 thread|[0-9]+ threads}}, gradients: along with the outputs
     CHECK: tokens 96 in 1 chunk; the same program serves {{13|25|49}} to
     CHECK: schedule all stored: 300 of 300 logits per token stay between sweeps; 1 forward and 0 backward
     CHECK: work 0.0111 Gflop

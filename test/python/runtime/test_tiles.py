@@ -74,25 +74,37 @@ def test_sizes_of_a_cpu():
 
 def test_tiles_of_one_vocabulary_entry_are_refused():
     given = arguments(LOSS, tokens=7, vocab=15, hidden=4)
-    with pytest.raises(lt.CompileError, match="tile size 'TN' is 1; tiles have 2 vocabulary entries at"):
+    message = "tile size 'TN' is 1; tiles have 2 vocabulary entries at least; take sizes of 'cpu"
+    with pytest.raises(lt.CallValueError, match=message):
         with_tiles("TN=1", backend="cpu")(**given)
 
 
 @pytest.mark.parametrize(
     ("tiles", "error"),
     [
-        (f"TM={2**63 - 1}", f"'tiles' has .TM. = {2**63 - 1}; 16384 is the most"),
+        (f"TM={2**63 - 1}", f"tile size 'TM' is {2**63 - 1}; 16384 is the most"),
         ("TX=64", "there is no tile size 'TX'; there are TM, TN, TD, TKproject, TKhidden, TKweight"),
         ("TN=40", "tile size 'TN' is 40; 'cuda:sm_80' takes multiples of 32"),
-        ("TKproject=1024", "of shared memory"),
+        ("TN=48,TM=16385", "tile size 'TM' is 16385; 16384 is the most"),
+        ("TKproject=1024", "tiles='TKproject=1024' do not fit the kernels of this call: .* the 166912 bytes"),
     ],
 )
 def test_sizes_that_do_not_fit(tiles, error):
     shapes = lt.ShapeDtype((70, 40), "bfloat16"), lt.ShapeDtype((150, 40), "bfloat16")
     head = with_tiles(tiles, backend="cuda:sm_80", chunks=1)
-    with pytest.raises(lt.CompileError, match=error) as caught:
+    with pytest.raises(lt.CallValueError, match=error) as caught:
         head.ir("ptx", *shapes, target=lt.ShapeDtype((70,), "int32"))
+    remedy = r"such as TM=\d+,TN=\d+,TD=\d+,TKproject=\d+,TKhidden=\d+,TKweight=\d+, or leave 'tiles' out"
+    assert re.search(remedy + "$", str(caught.value))
     assert "\n" not in str(caught.value)  # the program is not printed
+
+
+def test_too_many_columns_of_a_gpu():
+    shapes = lt.ShapeDtype((70, 64), "float32"), lt.ShapeDtype((1500, 64), "float32")
+    head = with_tiles("TN=256", backend="cuda:sm_90a", chunks=1)
+    message = "tiles='TN=256' do not fit .*registers have room for 128 .*; take smaller sizes, such as TM="
+    with pytest.raises(lt.CallValueError, match=message):
+        head.ir("tiles", *shapes, target=lt.ShapeDtype((70,), "int32"))
 
 
 @pytest.mark.parametrize("tiles", ["TM", "TM=-1", "TM=64,TN=x"])

@@ -51,6 +51,12 @@ def start(parts, spec, given, cotangent, rng, pieces=None):
     return PlanRun(parts, logits, inputs, rng, pieces)
 
 
+def read_lists(spec):
+    """The names of the inputs that are read as lists."""
+    read = (op.attribute for op in spec.ops if op.name == "logitile.input")
+    return {key.name for key in read if key.places is not None}
+
+
 def results(run, spec, given, wrt):
     """Outputs and gradients, in the shapes of the arguments."""
     found = {o.name: run.results[o.name][:, 0] for o in spec.outputs}
@@ -60,7 +66,7 @@ def results(run, spec, given, wrt):
             found[f"{name}.hidden"], found[f"{name}.weight"] = dz @ given[name][1], dz.T @ given[name][0]
             continue
         given_input = spec.input(name)
-        if name in spec.read_lists:
+        if name in read_lists(spec):
             found[name] = run.gradient("token", name)
         elif given_input.entries:
             columns = [run.gradient("token", name, k)[:, 0] for k in range(given_input.entries)]

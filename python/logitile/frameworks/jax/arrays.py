@@ -44,7 +44,7 @@ class Jax(Dlpack):
         numbers = numpy.asarray(array.source)
         return numbers.astype(numpy.float32) if array.dtype == "bfloat16" else numbers
 
-    def given_back(self, like: Array, array: Any) -> Any:
+    def to_framework(self, like: Array, array: Any) -> Any:
         import jax
 
         return jax.numpy.asarray(array)

@@ -88,7 +88,8 @@ def _lowered(platform: str, *operands: Any, call: KeyedCall) -> list[Any]:
         types.append(_aval(like, shape, dtype))
     if platform == "cuda":
         tokens = prod(like.shape[: like.ndim - call.rest])
-        types.append(_aval(like, (_room(call.head.workspace(call, tokens)),), numpy.uint8))
+        needed = call.head.workspace(call, f"{platform}:0", tokens)  # it is lowered for all devices alike
+        types.append(_aval(like, (_room(needed),), numpy.uint8))
     made = jax.ffi.ffi_call(TARGET, types)(*operands, head=call.key, rest=numpy.int64(call.rest))
     made = made[: len(call.results)]
     return [m[..., 0] if m.ndim > len(_shape_of(r, call, operands)) else m

@@ -28,6 +28,10 @@ class Torch(Framework):
     name = "torch"
     is_writable = True
     records_gradients = True
+    autocast = "torch.autocast"
+
+    def conversion(self, dtype: str) -> str:
+        return f"with .to(torch.{dtype})"
 
     def describe(self, tensor: Tensor, name: str) -> Array:
         """What a call needs to know of a tensor.
@@ -110,7 +114,7 @@ class Torch(Framework):
     def from_numbers(self, like: Array, values: numpy.ndarray, dtype: str) -> Tensor:
         return torch.from_numpy(numpy.array(values)).to(like.source.device, getattr(torch, dtype))
 
-    def brought_home(self, made: Any, array: Array) -> Any:
+    def on_device_of(self, array: Array, made: Any) -> Any:
         if array.device != "cpu" or not getattr(made, "is_cuda", False):
             return made
         return made.cpu() if array.framework is self else made.float().cpu().numpy()

@@ -1,35 +1,22 @@
-"""What can be seen of a head: its stages, how its calls run, and both on a page."""
+"""The part of Head that shows what calls become: their stages, how they run, and both on a page."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from .arguments.binder import Binder
-from .arguments.segments import Segments
-from .calls.programs import Programs
-from .inspection import stages
-from .inspection.explanation import Explanation
-from .inspection.slices import SliceParts, check_untimed
-
-if TYPE_CHECKING:
-    from .calls.segmented import SegmentedCalls
+from ..arguments.segments import Segments
+from ..inspection import stages
+from ..inspection.explanation import Explanation
+from ..inspection.slices import SliceParts, check_untimed
+from ..routes.code import CodeRoute
+from .bound import BoundLoss
 
 
-class InspectedHead:
-    """The part of Head that compiles calls without running them, to show what they become."""
-
-    _binder: Binder
-    _programs: Programs
-    _in_segments: SegmentedCalls
-
-    def _of_given(
-        self, args: tuple[Any, ...], inputs: dict[str, Any], grad: Iterable[str] | None
-    ) -> tuple[InspectedHead, dict[str, Any], Iterable[str] | None]:
-        """The head of a call that gives logits, its inputs, and the gradients under their names there."""
-        raise NotImplementedError
+class InspectedHead(BoundLoss):
+    """Calls of a head that are compiled without running them."""
 
     def with_options(self, **options: object) -> InspectedHead:
         """This head with other options or constants."""
@@ -64,14 +51,12 @@ class InspectedHead:
         Raises:
             CallError: the arguments do not fit, or there is no such stage, kernel or part.
         """
-        if segments is not None:
-            head = self._in_segments.head(inputs)
-            return head.ir(stage, *args, grad=grad, kernel=kernel, part=part, vocab_size=vocab_size, **inputs)
+        code = self._code_of(segments, inputs)
         if part is not None or vocab_size is not None:
-            return SliceParts(self._binder, args, inputs, vocab_size, grad).text(part, stage, kernel)
-        head, inputs, grad = self._of_given(args, inputs, grad)
-        call = head._binder.bind_rounded(args, inputs)
-        return stages.stage_text(head._programs, call, stage, grad, kernel)
+            return SliceParts(code.written.binder, args, inputs, vocab_size, grad).text(part, stage, kernel)
+        calls, inputs, grad = code.of_given(args, inputs, grad)
+        call = calls.binder.bind_rounded(args, inputs)
+        return stages.stage_text(calls.programs, call, stage, grad, kernel)
 
     def explain(
         self,
@@ -95,15 +80,13 @@ class InspectedHead:
             CallError: the arguments do not fit, there is no such part, or 'timing' is no bool or is asked for
                 a part, which needs states.
         """
-        if segments is not None:
-            head = self._in_segments.head(inputs)
-            return head.explain(*args, grad=grad, timing=timing, part=part, vocab_size=vocab_size, **inputs)
+        code = self._code_of(segments, inputs)
         if part is not None or vocab_size is not None:
             check_untimed(timing)
-            return SliceParts(self._binder, args, inputs, vocab_size, grad).explained(part)
-        head, inputs, grad = self._of_given(args, inputs, grad)
-        call = head._binder.bind_rounded(args, inputs)
-        return stages.explained(head._programs, call, grad, timing)
+            return SliceParts(code.written.binder, args, inputs, vocab_size, grad).explained(part)
+        calls, inputs, grad = code.of_given(args, inputs, grad)
+        call = calls.binder.bind_rounded(args, inputs)
+        return stages.explained(calls.programs, call, grad, timing)
 
     def view(
         self,
@@ -130,7 +113,7 @@ class InspectedHead:
             CallError: the arguments or options do not fit, or Pygments is not installed.
             OSError: the page cannot be written.
         """
-        from .view.view import viewed, write
+        from ..view.view import viewed, write
 
         heads = [self]
         if compare is not None:
@@ -138,7 +121,12 @@ class InspectedHead:
         programs = []
         for head in heads:
             label = repr(head).strip("<>")
-            own, given, wanted = head._of_given(args, inputs, grad)
-            call = own._binder.bind_rounded(args, given)
-            programs.append(viewed(own._programs, call, wanted, timing, label))
+            calls, given, wanted = head._code.of_given(args, inputs, grad)
+            call = calls.binder.bind_rounded(args, given)
+            programs.append(viewed(calls.programs, call, wanted, timing, label))
         return write(path, *programs)
+
+    def _code_of(self, segments: Segments | None, inputs: dict[str, Any]) -> CodeRoute:
+        """What computes a call: with `segments`, code per token."""
+        code: CodeRoute = self._code if segments is None else self._code.in_segments.per_token(inputs)
+        return code

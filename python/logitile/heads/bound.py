@@ -1,0 +1,66 @@
+"""What all parts of a head know of it: its loss, options and constants, and how its calls are made."""
+
+from __future__ import annotations
+
+from ..arguments.call import Call
+from ..arguments.kept import forget
+from ..arguments.options import Options
+from ..language.definition import Loss
+from ..routes.choice import chosen_route
+from ..routes.code import CodeRoute
+
+
+class BoundLoss:
+    """A loss bound to its options and constants.
+
+    Args:
+        loss: that it is of.
+        options: of lt.jit, checked.
+        constants: values of the loss's keyword-only constants.
+    """
+
+    def __init__(self, loss: Loss, options: Options, constants: dict[str, object]):
+        self._code = CodeRoute(loss, options, constants)
+        self._route = chosen_route(loss, options, constants, self._code)
+        written = self._code.written
+        self._binder, self._programs, self._capture = written.binder, written.programs, written.capture
+        self._bound = {**constants, **options.chosen}
+
+    @property
+    def loss(self) -> Loss:
+        """The loss that it is of."""
+        return self._binder.loss
+
+    @property
+    def options(self) -> Options:
+        """What it was bound to, beside the loss and its constants."""
+        return self._binder.options
+
+    @options.setter
+    def options(self, options: Options) -> None:
+        """Binds the loss anew: what was compiled is forgotten."""
+        forget(self.loss, self)
+        BoundLoss.__init__(self, self.loss, options, self.constants)
+
+    @property
+    def constants(self) -> dict[str, object]:
+        """Values of the loss's keyword-only constants."""
+        return self._binder.constants
+
+    def _bind(self, *args: object, **inputs: object) -> Call:
+        """Checks the arguments of a call: hidden and weight by position, everything else by name.
+
+        Raises:
+            CallTypeError: a name is unknown, missing or doubled, or a type is wrong.
+            CallValueError: shapes, devices or options do not agree.
+        """
+        return self._binder.bind_rounded(args, inputs)
+
+    def __repr__(self) -> str:
+        """The loss, its constants, and the options that are not the defaults."""
+        told = "".join(f", {name}={value!r}" for name, value in self._bound.items())
+        return f"<head of '{self.loss.name}'{told}>"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Copied and pickled without what was compiled."""
+        return type(self), (self.loss, self.options, self.constants)
