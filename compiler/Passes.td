@@ -68,7 +68,7 @@ def SliceProgramPass : Pass<"logitile-slice-program", "mlir::ModuleOp"> {
   let description = [{
     Before: programs with `columns`, without a schedule, in a module whose `logitile.request` has a slice. After: of
     each, the part that the slice asks for; modules without a slice stay as they are. Where the slice begins is the
-    scalar input `slice.offset`; columns of vocabulary code and of sparse terms are moved by it.
+    input `slice_offset`; columns of vocabulary code and of sparse terms are moved by it.
 
     State of sweeps that slices have merged already is read as token inputs, so that what follows from it is made once
     for all tokens, in the prologue. The state of the sweep that runs, or of two slices that are merged, is an output.

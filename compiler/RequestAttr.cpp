@@ -53,8 +53,11 @@ public:
       list.append(name, Builder(context).getI64IntegerAttr(size));
     return tiles.empty() ? DictionaryAttr() : list.getDictionary(context);
   }
-  ArrayAttr of(const std::vector<std::string> &names) {
-    return Builder(context).getStrArrayAttr(SmallVector<StringRef>(names.begin(), names.end()));
+  ArrayRef<GradientAttr> of(const std::vector<GradientRequest> &wanted) {
+    for (const GradientRequest &gradient : wanted)
+      gradients.push_back(noted(
+          GradientAttr::getChecked(emitError, context, gradient.part, StringRef(gradient.owner), typeOf(context, gradient.element))));
+    return gradients;
   }
   ArrayRef<ProjectionAttr> of(const std::vector<ProjectionPlan> &plans) {
     for (const ProjectionPlan &projection : plans)
@@ -79,6 +82,7 @@ private:
   MLIRContext *const context;
   const function_ref<InFlightDiagnostic()> emitError;
   SmallVector<ProjectionAttr> projections;
+  SmallVector<GradientAttr> gradients;
 };
 } // namespace
 

@@ -8,22 +8,24 @@
 using namespace mlir;
 using namespace logitile;
 
-/// `[#logitile.projection<...>, ...]`; what only merges states has no projection.
-static FailureOr<SmallVector<ProjectionAttr>> parseProjections(AsmParser &parser) {
-  SmallVector<ProjectionAttr> projections;
+/// `[<...>, ...]`, each with or without `#logitile.projection` or the like before it.
+template <typename Attr>
+static FailureOr<SmallVector<Attr>> parseBracketed(AsmParser &parser) {
+  SmallVector<Attr> list;
   ParseResult done = parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
-    FailureOr<ProjectionAttr> projection = FieldParser<ProjectionAttr>::parse(parser);
-    if (succeeded(projection))
-      projections.push_back(*projection);
-    return ParseResult(projection);
+    FailureOr<Attr> one = FieldParser<Attr>::parse(parser);
+    if (succeeded(one))
+      list.push_back(*one);
+    return ParseResult(one);
   });
   if (failed(done))
     return failure();
-  return projections;
+  return list;
 }
-static void printProjections(AsmPrinter &printer, ArrayRef<ProjectionAttr> projections) {
+template <typename Attr>
+static void printBracketed(AsmPrinter &printer, ArrayRef<Attr> list) {
   printer << '[';
-  llvm::interleaveComma(projections, printer, [&](ProjectionAttr projection) { printer.printStrippedAttrOrType(projection); });
+  llvm::interleaveComma(list, printer, [&](Attr one) { printer.printStrippedAttrOrType(one); });
   printer << ']';
 }
 
@@ -78,6 +80,12 @@ LogicalResult ProjectionAttr::verify(function_ref<InFlightDiagnostic()> emitErro
   return success();
 }
 
+LogicalResult GradientAttr::verify(function_ref<InFlightDiagnostic()> emitError, OperandPart part, StringRef owner, Type) {
+  if (owner.empty())
+    return emitError() << "a gradient of part '" << stringifyOperandPart(part) << "' is of nothing; name a projection or an input";
+  return success();
+}
+
 LogicalResult OutputAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringRef name, Type type, ResultAttr, bool) {
   if (name.empty())
     return emitError() << "an output has no name";
@@ -123,9 +131,27 @@ static LogicalResult verifyBudget(function_ref<InFlightDiagnostic()> emitError, 
   return success();
 }
 
+/// Parts of a projection are of one, and what is no part is of another input.
+static LogicalResult verifyGradients(function_ref<InFlightDiagnostic()> emitError, const llvm::StringSet<> &projections,
+                                     ArrayRef<GradientAttr> gradients) {
+  llvm::DenseSet<std::pair<OperandPart, StringRef>> seen;
+  for (GradientAttr gradient : gradients) {
+    StringRef owner = gradient.getOwner(), part = stringifyOperandPart(gradient.getPart());
+    bool isOfProjection = gradient.getPart() != OperandPart::Input;
+    if (projections.contains(owner) && !isOfProjection)
+      return emitError() << "'gradients' asks for the input '" << owner << "', which is a projection; its operands are `hidden of \"" << owner
+                         << "\"` and `weight of \"" << owner << "\"`";
+    if (!projections.contains(owner) && isOfProjection)
+      return emitError() << "'gradients' asks for " << part << " of '" << owner << "', which is no projection";
+    if (!seen.insert({gradient.getPart(), owner}).second)
+      return emitError() << "'gradients' asks for " << part << " of '" << owner << "' twice";
+  }
+  return success();
+}
+
 LogicalResult RequestAttr::verify(function_ref<InFlightDiagnostic()> emitError, ArrayRef<ProjectionAttr> projections, DictionaryAttr dense,
-                                  ArrayAttr gradients, DictionaryAttr gradientTypes, Mode mode, int64_t tokens, int64_t workspace,
-                                  int64_t chunks, bool, StringRef, int64_t threads, SliceAttr, DictionaryAttr tiles) {
+                                  ArrayRef<GradientAttr> gradients, Mode mode, int64_t tokens, int64_t workspace, int64_t chunks, bool,
+                                  StringRef, int64_t threads, SliceAttr, DictionaryAttr tiles) {
   if (failed(verifyCounts(emitError, tokens, chunks, threads)) || failed(verifyBudget(emitError, workspace, chunks)))
     return failure();
   llvm::StringSet<> names;
@@ -133,25 +159,24 @@ LogicalResult RequestAttr::verify(function_ref<InFlightDiagnostic()> emitError, 
     if (!names.insert(projection.getName()).second)
       return emitError() << "'projections' names '" << projection.getName() << "' twice";
   if (mode == Mode::Forward && !gradients.empty())
-    return emitError() << "mode 'forward' makes no gradients, but 'gradients' asks for " << gradients;
-  for (Attribute gradient : gradients) {
-    auto name = dyn_cast<StringAttr>(gradient);
-    if (!name || name.empty())
-      return emitError() << "'gradients' holds " << gradient << ", which is not a name";
-    if (names.contains(name.getValue()))
-      return emitError() << "'gradients' asks for " << name << ", which is a projection; its operands are \"" << name.getValue()
-                         << ".hidden\" and \"" << name.getValue() << ".weight\"";
-  }
-  for (DictionaryAttr types : {dense, gradientTypes})
-    for (NamedAttribute entry : types)
-      if (!isa<TypeAttr>(entry.getValue()))
-        return emitError() << "'" << entry.getName().getValue() << "' has " << entry.getValue() << ", which is not a type";
+    return emitError() << "mode 'forward' makes no gradients, but 'gradients' asks for " << stringifyOperandPart(gradients.front().getPart())
+                       << " of '" << gradients.front().getOwner() << "'";
+  if (failed(verifyGradients(emitError, names, gradients)))
+    return failure();
+  for (NamedAttribute entry : dense)
+    if (!isa<TypeAttr>(entry.getValue()))
+      return emitError() << "'" << entry.getName().getValue() << "' has " << entry.getValue() << ", which is not a type";
   for (NamedAttribute tile : tiles ? tiles.getValue() : ArrayRef<NamedAttribute>())
     if (auto size = dyn_cast<IntegerAttr>(tile.getValue()); !size || !size.getType().isSignlessInteger(64) || size.getInt() <= 0)
       return emitError() << "'tiles' has " << tile.getName() << " = " << tile.getValue() << ", which is not a positive integer";
     else if (size.getInt() > kMostOfTile)
       return emitError() << "'tiles' has " << tile.getName() << " = " << size.getInt() << "; " << kMostOfTile << " is the most";
   return success();
+}
+
+GradientAttr RequestAttr::findGradient(OperandPart part, StringRef owner) const {
+  const auto *found = llvm::find_if(getGradients(), [&](GradientAttr one) { return one.getPart() == part && one.getOwner() == owner; });
+  return found == getGradients().end() ? GradientAttr() : *found;
 }
 
 RequestAttr RequestAttr::withTarget(StringRef target) const {

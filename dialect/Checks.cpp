@@ -6,7 +6,9 @@ using namespace mlir;
 using namespace logitile;
 
 std::string logitile::describe(InputKind kind, StringRef name, std::optional<int64_t> index) {
-  std::string text = (stringifyInputKind(kind) + " '" + name + "'").str();
+  std::string text = stringifyInputKind(kind).str();
+  if (hasName(kind))
+    text += (" '" + name + "'").str();
   if (index)
     text += "[" + std::to_string(*index) + "]";
   return text;
@@ -19,8 +21,10 @@ SmallVector<Type> logitile::typesOf(ArrayAttr types) {
 // ---- names ----------------------------------------------------------------------------------------------------
 
 LogicalResult logitile::verifyIndex(Operation *op, InputKind kind, StringRef name, std::optional<int64_t> index) {
-  if (name.empty())
+  if (name.empty() && hasName(kind))
     return op->emitOpError() << "is of a " << stringifyInputKind(kind) << " input without a name";
+  if (!name.empty() && !hasName(kind))
+    return op->emitOpError() << "names " << stringifyInputKind(kind) << " '" << name << "'; there is one of it, which has no name";
   if (index && kind != InputKind::Token)
     return op->emitOpError() << "gives " << describe(kind, name) << " an index; only token inputs have entries";
   if (index && *index < 0)
@@ -51,11 +55,12 @@ static std::optional<Use> useOf(Operation *op) {
 }
 static StringRef nameOf(Operation *op) { return isa<InputOp>(op) ? cast<InputOp>(op).getName() : cast<AdjointOp>(op).getName(); }
 
+/// Several operations read one input, and say each what it is. MLIR compares attributes of different operations nowhere.
 LogicalResult logitile::verifyInputNames(Operation *op) {
   llvm::StringMap<Use> first;
   WalkResult walk = op->walk([&](Operation *inner) {
     std::optional<Use> use = useOf(inner);
-    if (!use || use->kind == InputKind::Cotangent)
+    if (!use || use->kind == InputKind::Cotangent || !hasName(use->kind))
       return WalkResult::advance();
     StringRef name = nameOf(inner);
     Use &known = first.try_emplace(name, *use).first->second;

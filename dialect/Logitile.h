@@ -67,10 +67,8 @@ llvm::raw_ostream &operator<<(llvm::raw_ostream &stream, Enum value) {
 namespace logitile {
 /// Name of the module attribute that holds the RequestAttr.
 constexpr llvm::StringLiteral kRequestAttrName = "logitile.request";
-/// The scalar i32 input that says where a slice of the vocabulary begins; no parameter of a loss has such a name.
-constexpr llvm::StringLiteral kSliceOffset = "slice.offset";
-/// The token i32 input that says which token of the call this is; no parameter of a loss has such a name, and no call gives it.
-constexpr llvm::StringLiteral kCallToken = "call.token";
+/// Whether there may be several inputs of this kind: of the others there is one for a call.
+constexpr bool hasName(InputKind kind) { return kind != InputKind::SliceOffset && kind != InputKind::TokenIndex; }
 /// Left on the module by choose-schedule where the byte budget is too small: the smallest that would do.
 constexpr llvm::StringLiteral kMinimumWorkspaceAttrName = "logitile.minimum_workspace";
 /// Left there where a schedule was found: what the cost model says of a call with the tokens of the request.

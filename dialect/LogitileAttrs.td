@@ -24,6 +24,9 @@ def Logitile_InputKind : Logitile_Enum<"InputKind", "what a value of a region is
                                         Logitile_Case<"Dense", 3, "dense", "one value per token and vocabulary entry">,
                                         Logitile_Case<"Scalar", 4, "scalar", "one value for the whole call">,
                                         Logitile_Case<"Cotangent", 5, "cotangent", "the gradient that reaches an output, one per token">,
+                                        Logitile_Case<"SliceOffset", 6, "slice_offset",
+                                                      "the first column of a slice of the vocabulary; has no name">,
+                                        Logitile_Case<"TokenIndex", 7, "token_index", "which token of the call this is; has no name">,
 ]>;
 def Logitile_InputKindAttr : Logitile_EnumAttr<Logitile_InputKind, "input_kind">;
 
@@ -93,10 +96,11 @@ def Logitile_BufferRole
                      Logitile_Case<"Result", 20, "result", "a result of a finish">,
                      Logitile_Case<"RowList", 21, "row_list", "a list of a sweep, for each token and group of vocabulary splits">,
                      Logitile_Case<"RowPick", 22, "row_pick", "what a sweep picks at the indices of a list, for each token">,
-                     Logitile_Case<"TokenMap", 23, "token_map", "which tokens count">,
-                     Logitile_Case<"TokenSlots", 24, "token_slots", "the inverse of the token map, on GPUs">,
-                     Logitile_Case<"WrongTokens", 25, "wrong_tokens", "tokens with an index outside the vocabulary, on GPUs">,
-                     Logitile_Case<"CallFacts", 26, "call_facts", "how many tokens count and what divides the loss, on GPUs">,
+                     Logitile_Case<"SliceOffset", 23, "slice_offset", "the first column of a slice of the vocabulary">,
+                     Logitile_Case<"TokenMap", 24, "token_map", "which tokens count">,
+                     Logitile_Case<"TokenSlots", 25, "token_slots", "the inverse of the token map, on GPUs">,
+                     Logitile_Case<"WrongTokens", 26, "wrong_tokens", "tokens with an index outside the vocabulary, on GPUs">,
+                     Logitile_Case<"CallFacts", 27, "call_facts", "how many tokens count and what divides the loss, on GPUs">,
 ]>;
 def Logitile_BufferRoleAttr : Logitile_EnumAttr<Logitile_BufferRole, "buffer_role">;
 
@@ -135,6 +139,13 @@ def Logitile_Mode
                      Logitile_Case<"Split", 2, "split", "outputs in one phase, gradients in another">,
 ]>;
 def Logitile_ModeAttr : Logitile_EnumAttr<Logitile_Mode, "mode">;
+
+def Logitile_OperandPart : Logitile_Enum<"OperandPart", "what of its owner an array of the caller is, or the gradient of one",
+                                         [Logitile_Case<"Hidden", 0, "hidden", "the hidden states of a projection">,
+                                          Logitile_Case<"Weight", 1, "weight", "the head of a projection">,
+                                          Logitile_Case<"Input", 2, "input", "the whole of another input">,
+]>;
+def Logitile_OperandPartAttr : Logitile_EnumAttr<Logitile_OperandPart, "operand_part">;
 
 def Logitile_SlicePart : Logitile_Enum<"SlicePart", "which part of a program a slice of the vocabulary runs", [
   Logitile_Case<"Sweep", 0, "sweep", "one sweep over the slice, from the merged states of the sweeps before it">,
@@ -250,8 +261,8 @@ def Logitile_OutputAttr : Logitile_Attr<"Output", "output"> {
 def Logitile_SliceAttr : Logitile_Attr<"Slice", "slice"> {
   let summary = "the slice of the vocabulary that a program sees, and what it does there";
   let description = [{
-    `columns` is how many entries of the vocabulary the slice has; where it begins is an input of the call,
-    `slice.offset`. `sweep` numbers the sweep of the parts `sweep` and `merge`, forward ones first, from 0.
+    `columns` is how many entries of the vocabulary the slice has; where it begins is an input of the call, of kind
+    `slice_offset`. `sweep` numbers the sweep of the parts `sweep` and `merge`, forward ones first, from 0.
 
     ```mlir
     #logitile.slice<columns = 4000, part = sweep, sweep = 1>
@@ -262,9 +273,26 @@ def Logitile_SliceAttr : Logitile_Attr<"Slice", "slice"> {
   let genVerifyDecl = 1;
 }
 
-def Logitile_Projections : ArrayRefParameter<"ProjectionAttr"> {
-  let parser = "parseProjections($_parser)";
-  let printer = "printProjections($_printer, $_self)";
+def Logitile_GradientAttr : Logitile_Attr<"Gradient", "gradient"> {
+  let summary = "a gradient that is asked for: of which input, of which part of it, and its element type";
+  let description = [{
+    `of` names a projection, or another input where the part is `input`. Without a type, the gradient has that of its input.
+
+    ```mlir
+    #logitile.gradient<hidden of "z">
+    #logitile.gradient<input of "bias" : bf16>
+    ```
+  }];
+  let parameters = (ins "OperandPart":$part, StringRefParameter<"name of a projection or of an input">:$owner,
+                        OptionalParameter<"mlir::Type">:$element);
+  let assemblyFormat = "`<` $part `of` $owner (`:` $element^)? `>`";
+  let genVerifyDecl = 1;
+}
+
+// In brackets, for there may be none: what only merges states has no projection, and a forward program no gradient.
+class Logitile_Bracketed<string attr> : ArrayRefParameter<attr> {
+  let parser = "parseBracketed<" # attr # ">($_parser)";
+  let printer = "printBracketed($_printer, $_self)";
 }
 def Logitile_RequestAttr : Logitile_Attr<"Request", "request"> {
   let summary = "what one compilation was asked for";
@@ -273,8 +301,7 @@ def Logitile_RequestAttr : Logitile_Attr<"Request", "request"> {
 
     * `projections`: the projections in the order of the loss's parameters.
     * `dense`: element types in memory of the Dense inputs, by name.
-    * `gradients`: what is wanted: `hidden` and `weight` of a projection as `z.hidden`, `z.weight`, other inputs by their name.
-    * `gradient_types`: element types of gradients that have another one than their input, by name.
+    * `gradients`: what is wanted: of which input, of which part of it, and in which element type.
     * `mode`: which gradients are made, and when.
     * `tokens`: the number of tokens of the call that asked; the schedule covers an interval around it.
     * `workspace`: byte budget; `chunks`: number of token chunks. One of them is 0.
@@ -285,18 +312,19 @@ def Logitile_RequestAttr : Logitile_Attr<"Request", "request"> {
 
     ```mlir
     module attributes {logitile.request = #logitile.request<
-        projections = [#logitile.projection<"z", hidden = 1024, element = f32>], dense = {}, gradients = ["z.hidden"],
-        gradient_types = {}, mode = early, tokens = 4096, workspace = 268435456, chunks = 0,
-        accumulate = false, target = "cpu:avx2", threads = 2>} {}
+        projections = [<"z", hidden = 1024, element = f32>], dense = {}, gradients = [<hidden of "z">], mode = early,
+        tokens = 4096, workspace = 268435456, chunks = 0, accumulate = false, target = "cpu:avx2", threads = 2>} {}
     ```
   }];
   // In the order of compiler/Request.def.
-  let parameters = (ins Logitile_Projections:$projections, "mlir::DictionaryAttr":$dense, "mlir::ArrayAttr":$gradients,
-                        "mlir::DictionaryAttr":$gradient_types, "Mode":$mode, "int64_t":$tokens, "int64_t":$workspace,
+  let parameters = (ins Logitile_Bracketed<"ProjectionAttr">:$projections, "mlir::DictionaryAttr":$dense,
+                        Logitile_Bracketed<"GradientAttr">:$gradients, "Mode":$mode, "int64_t":$tokens, "int64_t":$workspace,
                         "int64_t":$chunks, "bool":$accumulate, StringRefParameter<"device kind and features">:$target,
                         "int64_t":$threads, OptionalParameter<"SliceAttr">:$slice,
                         OptionalParameter<"mlir::DictionaryAttr">:$tiles);
   let extraClassDeclaration = [{
+    /// The gradient of that part of 'owner'; null where it is not asked for.
+    GradientAttr findGradient(OperandPart part, llvm::StringRef owner) const;
     /// The same request for another target.
     RequestAttr withTarget(llvm::StringRef target) const;
   }];

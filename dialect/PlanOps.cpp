@@ -270,7 +270,8 @@ static Phase phaseOf(Operation &part) {
   return finish ? finish.getPhase() : Phase::Backward;
 }
 
-/// A part reads only what its phase has: logits after the prologue, cotangents after the forward phase.
+/// A part reads only what its phase has: logits after the prologue, cotangents after the forward phase. MLIR knows no phases, and an
+/// input is no SSA value that could be missing.
 static LogicalResult verifyPhase(Operation &part) {
   Phase phase = phaseOf(part);
   WalkResult walk = part.walk([&](InputOp input) {
@@ -371,7 +372,8 @@ LogicalResult ProgramOp::verifySymbolUses(SymbolTableCollection &) {
   return success();
 }
 
-/// The finish stands before the part that reads, and has run when the part runs.
+/// The finish stands before the part that reads, and has run when the part runs. MLIR neither looks a symbol up nor orders its uses:
+/// what dominance and types of operands check of SSA values is checked here.
 LogicalResult KnownOp::verifySymbolUses(SymbolTableCollection &) {
   auto program = (*this)->getParentOfType<ProgramOp>();
   if (!program)
@@ -397,7 +399,7 @@ LogicalResult KnownOp::verifySymbolUses(SymbolTableCollection &) {
   return success();
 }
 
-/// The sweep stands before the part that reads.
+/// The sweep stands before the part that reads: see KnownOp.
 LogicalResult PickedOp::verifySymbolUses(SymbolTableCollection &) {
   auto program = (*this)->getParentOfType<ProgramOp>();
   if (!program)

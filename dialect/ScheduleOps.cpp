@@ -123,7 +123,7 @@ static LogicalResult verifyOwner(BufferOp buffer) {
   Attribute owner = buffer.getOwnerAttr();
   StringRef role = stringifyBufferRole(buffer.getRole());
   auto emitRefusal = [&] { return buffer.emitOpError() << "@" << buffer.getSymName() << " has role '" << role << "', "; };
-  if (buffer.getRole() >= BufferRole::TokenMap)
+  if (buffer.getRole() >= BufferRole::SliceOffset)
     return owner ? emitRefusal() << "which belongs to the call and takes no owner" : LogicalResult(success());
   if (isOfPart(buffer.getRole())) {
     if (!isa_and_nonnull<FlatSymbolRefAttr>(owner) || !buffer.getEntry())

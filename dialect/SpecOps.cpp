@@ -16,10 +16,8 @@ LogicalResult InputOp::verify() {
     return emitOpError() << "type " << type << " of " << describe(kind, getName()) << " must be f32";
   if (kind == InputKind::Scalar && type.isInteger(1))
     return emitOpError() << "type i1 of " << describe(kind, getName()) << " must be f32 or i32";
-  bool isCallToken = kind == InputKind::Token && !getIndex() && type.isInteger(32);
-  if (getName() == kCallToken && !isCallToken)
-    return emitOpError() << "reads '" << kCallToken << "', the index of the token, as " << describe(kind, getName(), getIndex()) << " of type "
-                         << type << "; it is a token input of type i32 without an index";
+  if (!hasName(kind) && !type.isInteger(32))
+    return emitOpError() << "type " << type << " of " << describe(kind, getName()) << " must be i32";
   if (getPlaces() && (kind != InputKind::Token || getIndex()))
     return emitOpError() << "reads " << describe(kind, getName(), getIndex())
                          << " with 'places'; only token inputs without an index are read as lists";
@@ -237,7 +235,7 @@ LogicalResult AdjointOp::verify() {
     return emitOpError() << "gives " << describe(kind, getName(), getIndex()) << " a gradient with 'places'; only token inputs are read as lists";
   if (getColumns().size() != getCoefficients().size())
     return emitOpError() << "has " << getColumns().size() << " columns but " << getCoefficients().size() << " coefficients";
-  if (kind == InputKind::Cotangent)
+  if (kind == InputKind::Cotangent || !hasName(kind))
     return emitOpError() << "gives " << describe(kind, getName()) << " a gradient; only inputs of the loss have one";
   bool hasColumns = kind == InputKind::Logits || kind == InputKind::Vocab || kind == InputKind::Dense;
   if (!hasColumns && !getColumns().empty())

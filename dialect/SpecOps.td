@@ -48,20 +48,23 @@ def Logitile_InputOp : Logitile_Op<"input", [Pure]> {
   let summary = "a value that a region reads, by kind and name";
   let description = [{
     The kinds are those of the language: `logits` of a projection, one value per `token`, per `vocab` entry, per
-    both (`dense`), or one for the call (`scalar`). Gradients also have `cotangent`, the gradient of an output. The
-    scalar `slice.offset`, i32, is the first column of a slice of the vocabulary. The token input `call.token`, i32, is the
-    index of the token among all tokens of the call; no caller gives it. A token input with several entries per token has an index. With
-    `places`, it is read as a whole: the result is a **list**, one value for each of so many entries.
+    both (`dense`), or one for the call (`scalar`). Gradients also have `cotangent`, the gradient of an output. Two
+    kinds have no name, for there is one of each: `slice_offset`, i32, is the first column of a slice of the vocabulary, and
+    `token_index`, i32, is the index of the token among all tokens of the call; no caller gives that. A token input with
+    several entries per token has an index. With `places`, it is read as a whole: the result is a **list**, one value for
+    each of so many entries.
 
     ```mlir
     %z = logitile.input logits "student" : f32
     %second = logitile.input token "targets"[1] : i32
     %candidates = logitile.input token "candidates" places 64 : i32
+    %token = logitile.input token_index : i32
     ```
   }];
-  let arguments = (ins Logitile_InputKindAttr:$kind, StrAttr:$name, OptionalAttr<Logitile_Int>:$index, OptionalAttr<Logitile_Int>:$places);
+  let arguments = (ins Logitile_InputKindAttr:$kind, DefaultValuedStrAttr<StrAttr, "">:$name, OptionalAttr<Logitile_Int>:$index,
+                       OptionalAttr<Logitile_Int>:$places);
   let results = (outs Logitile_Scalar:$result);
-  let assemblyFormat = "`` $kind $name (`[` $index^ `]`)? (`places` $places^)? attr-dict `:` type($result)";
+  let assemblyFormat = "`` $kind ($name^)? (`[` $index^ `]`)? (`places` $places^)? attr-dict `:` type($result)";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     /// Kinds that differ along the vocabulary.
@@ -192,7 +195,7 @@ def Logitile_UniformOp : Logitile_Op<"uniform", [Pure]> {
     A word w becomes (w + 0.5) / 2^32, rounded to f32 and at most 1 - 2^-24. So the smallest number is 2^-33.
 
     ```mlir
-    %token = logitile.input token "call.token" : i32
+    %token = logitile.input token_index : i32
     %column = logitile.column : i32
     %u = logitile.uniform %seed, %stream, %token, %column : f32
     ```

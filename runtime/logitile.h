@@ -26,7 +26,7 @@ extern "C" {
 #define LT_VERSION "0.1.0"
 /* Changes whenever a struct or a function of this header does. A caller that was compiled against another number than
  * lt_abi_version() returns must not go on. */
-#define LT_ABI_VERSION 7
+#define LT_ABI_VERSION 8
 LT_API int lt_abi_version(void);
 /* Version and digest of the code of this library; a part of every key. */
 LT_API const char *lt_build_id(void);
@@ -180,6 +180,20 @@ typedef struct lt_named_type {
   lt_type type;
 } lt_named_type;
 
+typedef enum lt_operand_part {
+  LT_HIDDEN = 0, /* the hidden states of a projection */
+  LT_WEIGHT = 1, /* the head of a projection */
+  LT_INPUT = 2   /* another input */
+} lt_operand_part;
+/* "hidden"; null where there is no such part. */
+LT_API const char *lt_operand_part_name(lt_operand_part part);
+/* A gradient that is wanted: of a part of the projection 'name', or of the input 'name'. */
+typedef struct lt_gradient {
+  const char *name;
+  lt_operand_part part;
+  lt_type type; /* of the gradient's elements */
+} lt_gradient;
+
 typedef enum lt_slice_part {
   LT_SLICE_SWEEP = 0,   /* one sweep over the slice, from the merged states of the sweeps before it */
   LT_SLICE_MERGE = 1,   /* joins the states that one sweep left on two slices */
@@ -206,10 +220,8 @@ typedef struct lt_request {
   size_t projection_count;
   const lt_named_type *dense; /* Dense inputs: their element types */
   size_t dense_count;
-  const char *const *gradients; /* "z.hidden", "z.weight", "bias", ... */
+  const lt_gradient *gradients; /* that are wanted */
   size_t gradient_count;
-  const lt_named_type *gradient_types; /* where a gradient has another type than its input */
-  size_t gradient_type_count;
   lt_mode mode;
   int64_t workspace;  /* budget in bytes; 0 where 'chunks' is given */
   int64_t chunks;     /* chunks of tokens; 0 where 'workspace' is given */

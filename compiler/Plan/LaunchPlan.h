@@ -111,10 +111,13 @@ struct StepPlan {
   std::vector<StepPlan> body;
 };
 
+/// What callers name the array that holds an input of kind SliceOffset.
+inline constexpr const char *kSliceOffsetName = "slice.offset";
+
 /// A token input as an index or a value, or one value of the call; the runtime brings it to f32, i32 or one byte.
 struct InputPlan {
-  InputKind kind = InputKind::Token; // that, Vocab, Dense or Scalar
-  std::string name;
+  InputKind kind = InputKind::Token; // that, Vocab, Dense, Scalar or SliceOffset
+  std::string name;                  // of the caller's array
   int64_t entries = 0;                    // token inputs with several entries per token: how many, else 0
   ElementType element = ElementType::F32; // in memory while kernels run: F32, I32 or Bool; Dense: as the caller has it
   bool isIndex = false;                   // used as an index as it is: must lie in the vocabulary
@@ -128,10 +131,6 @@ struct ProjectionPlan {
   int64_t hidden = 0;
   ElementType element = ElementType::F32;                     // of both operands
   ElementType hiddenMemory = element, weightMemory = element; // in memory: rounded to 'element' while they are packed
-
-  /// The names of both operands, and of their gradients, among the caller's arrays.
-  std::string hiddenName() const { return name + ".hidden"; }
-  std::string weightName() const { return name + ".weight"; }
 };
 
 /// One output of the loss, per token.
@@ -159,12 +158,12 @@ struct GradientPlan {
     Scalar, // the sum over tokens of 'buffers[0]'
     Zero,   // nothing reaches it
   } kind = Kind::Direct;
-  std::string name; // "z.hidden", "bias"
+  OperandPart part = OperandPart::Input;
+  std::string owner;   // the name of the projection or the input
+  int64_t number = -1; // of that one; -1: an input that the program does not read
   ElementType element = ElementType::F32;
   std::vector<int64_t> buffers;
   bool accumulates = false; // added to what the caller's array holds
-  enum class Of : uint8_t { Hidden, Weight, Input } of = Of::Input;
-  int64_t owner = -1; // of the projection or the input; -1: an input that the program does not read
 };
 
 /// A slice of the vocabulary: what a program is to do there.

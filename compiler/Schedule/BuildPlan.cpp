@@ -155,15 +155,18 @@ private:
   static bool isReadInEveryCall(BufferRole role) { return role >= BufferRole::TokenMap; }
   /// The number of the projection, input or output that a buffer belongs to; -1 where there is none.
   int64_t ownerOf(BufferOp buffer) const {
-    auto number = [&](const auto &list) {
-      auto it = llvm::find_if(list, [&](const auto &entry) { return entry.name == buffer.getOwnerName(); });
-      return it == list.end() ? -1 : it - list.begin();
-    };
+    StringRef name = buffer.getOwnerName();
     if (buffer.getRole() <= BufferRole::WeightSum)
-      return number(plan.projections);
+      return numberIn(plan.projections, name);
     if (buffer.getRole() <= BufferRole::InputGradient)
-      return number(plan.inputs);
-    return buffer.getRole() == BufferRole::Cotangent ? number(plan.outputs) : -1;
+      return numberIn(plan.inputs, name);
+    return buffer.getRole() == BufferRole::Cotangent ? numberIn(plan.outputs, name) : -1;
+  }
+  /// Which of the list has that name; -1 where none has.
+  template <typename Entry>
+  static int64_t numberIn(const std::vector<Entry> &list, StringRef name) {
+    auto it = llvm::find_if(list, [&](const Entry &entry) { return entry.name == name; });
+    return it == list.end() ? -1 : it - list.begin();
   }
   /// The number of a buffer of the schedule; -1 where there is none.
   int64_t numberOf(BufferKey key) {
@@ -240,9 +243,8 @@ private:
   void addInputs(RequestAttr request) {
     llvm::StringMap<size_t> seen;
     program.walk([&](InputOp input) {
-      if (input.getName() != kCallToken) // the runtime knows it
-        addInput(input.getKind(), input.getName(), input.getType(), input.getPlaces() ? *input.getPlaces() - 1 : input.getIndex().value_or(-1),
-                 request, seen);
+      addInput(input.getKind(), input.getKind() == InputKind::SliceOffset ? kSliceOffsetName : input.getName(), input.getType(),
+               input.getPlaces() ? *input.getPlaces() - 1 : input.getIndex().value_or(-1), request, seen);
     });
     // The gradient of an input that nothing reads, such as that of a sum in a program whose forward part is another one.
     program.walk([&](AdjointOp adjoint) {
@@ -254,7 +256,7 @@ private:
   }
   /// Adds the input, or one more of its entries.
   void addInput(InputKind kind, StringRef name, Type type, int64_t index, RequestAttr request, llvm::StringMap<size_t> &seen) {
-    if (!llvm::is_contained({InputKind::Token, InputKind::Vocab, InputKind::Dense, InputKind::Scalar}, kind))
+    if (kind == InputKind::Logits || kind == InputKind::Cotangent || kind == InputKind::TokenIndex) // the runtime knows the last
       return;
     auto [it, isNew] = seen.try_emplace(name, plan.inputs.size());
     if (isNew) {
@@ -310,12 +312,12 @@ private:
   // ---- gradients ------------------------------------------------------------------------------------------------------
 
   LogicalResult addGradients(RequestAttr request) {
-    for (StringRef name : request.getGradients().getAsValueRange<StringAttr>()) {
+    for (GradientAttr wanted : request.getGradients()) {
       GradientPlan entry;
-      entry.name = name.str();
-      auto given = request.getGradientTypes().getAs<TypeAttr>(name);
-      entry.element = given ? elementTypeOf(given.getValue()) : ElementType::F32;
-      findOwner(entry);
+      entry.part = wanted.getPart();
+      entry.owner = wanted.getOwner();
+      entry.number = entry.part == OperandPart::Input ? numberIn(plan.inputs, entry.owner) : numberIn(plan.projections, entry.owner);
+      entry.element = wanted.getElement() ? elementTypeOf(wanted.getElement()) : ElementType::F32;
       if (int64_t direct = directBuffer(entry); direct >= 0) {
         entry.buffers = {direct};
         entry.element = plan.buffers[direct].element;
@@ -327,39 +329,28 @@ private:
     }
     return success();
   }
-  /// Which operand or input the gradient of this name is of.
-  void findOwner(GradientPlan &entry) {
-    for (auto [i, projection] : llvm::enumerate(plan.projections)) {
-      bool isHidden = entry.name == projection.hiddenName();
-      if (!isHidden && entry.name != projection.weightName())
-        continue;
-      entry.of = isHidden ? GradientPlan::Of::Hidden : GradientPlan::Of::Weight;
-      entry.owner = i;
-      return;
-    }
-    auto input = llvm::find_if(plan.inputs, [&](const InputPlan &known) { return known.name == entry.name; });
-    entry.owner = input == plan.inputs.end() ? -1 : input - plan.inputs.begin();
-  }
   /// The caller's memory that kernels write; -1 where the runtime hands the gradient out.
   int64_t directBuffer(const GradientPlan &entry) const {
-    switch (entry.of) {
-    case GradientPlan::Of::Hidden:
-      return plan.findBuffer(BufferRole::HiddenGradient, entry.owner);
-    case GradientPlan::Of::Weight:
-      return plan.findBuffer(BufferRole::WeightGradient, entry.owner);
-    case GradientPlan::Of::Input:
-      return entry.owner < 0 ? -1 : plan.findBuffer(BufferRole::InputGradient, entry.owner);
+    switch (entry.part) {
+    case OperandPart::Hidden:
+      return plan.findBuffer(BufferRole::HiddenGradient, entry.number);
+    case OperandPart::Weight:
+      return plan.findBuffer(BufferRole::WeightGradient, entry.number);
+    case OperandPart::Input:
+      return entry.number < 0 ? -1 : plan.findBuffer(BufferRole::InputGradient, entry.number);
     }
     return -1;
   }
   /// A gradient that the runtime hands out: per token, per vocabulary entry, or for the call.
   LogicalResult addSummedGradient(GradientPlan &entry) {
     entry.kind = GradientPlan::Kind::Zero;
+    if (entry.part != OperandPart::Input)
+      return success();
     for (GradientOp gradient : program.getBody().getOps<GradientOp>())
       for (AdjointOp adjoint : gradient.getBody().getOps<AdjointOp>()) {
-        if (adjoint.getName() != entry.name)
+        if (adjoint.getName() != entry.owner)
           continue;
-        if (int64_t sum = numberOf({BufferRole::InputSum, entry.name}); sum >= 0) {
+        if (int64_t sum = numberOf({BufferRole::InputSum, entry.owner}); sum >= 0) {
           entry.kind = GradientPlan::Kind::Vocab;
           entry.buffers = {sum};
           continue;
@@ -368,7 +359,7 @@ private:
           continue;
         auto perToken = adjoint.getDense().getDefiningOp<KnownOp>();
         if (!perToken)
-          return adjoint.emitOpError() << "is asked for as gradient '" << entry.name << "', which has no buffer and is no known value";
+          return adjoint.emitOpError() << "is asked for as gradient '" << entry.owner << "', which has no buffer and is no known value";
         entry.kind = adjoint.getKind() == InputKind::Token ? GradientPlan::Kind::Token : GradientPlan::Kind::Scalar;
         size_t slot = adjoint.getIndex().value_or(0);
         if (entry.buffers.size() <= slot)

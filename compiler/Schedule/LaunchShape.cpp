@@ -8,8 +8,10 @@ using namespace logitile;
 BufferKey logitile::bufferOf(InputOp input) {
   if (input.getKind() == InputKind::Cotangent)
     return {BufferRole::Cotangent, input.getName()};
-  if (input.getName() == kCallToken)
+  if (input.getKind() == InputKind::TokenIndex)
     return {BufferRole::TokenMap};
+  if (input.getKind() == InputKind::SliceOffset)
+    return {BufferRole::SliceOffset};
   return {BufferRole::Input, input.getName(), input.getIndex()};
 }
 BufferKey logitile::bufferOf(ResultAttr result) { return {BufferRole::Result, result.getFinish().getValue(), result.getNumber()}; }
@@ -23,11 +25,23 @@ BufferKey logitile::bufferOf(Value value) {
 
 // ---- inputs -----------------------------------------------------------------------------------------------------
 
+/// The kind with the same axes that callers give inputs of.
+static InputKind axesOf(InputKind kind) {
+  switch (kind) {
+  case InputKind::TokenIndex:
+    return InputKind::Token;
+  case InputKind::SliceOffset:
+    return InputKind::Scalar;
+  default:
+    return kind;
+  }
+}
+
 InputRef logitile::getInputRef(Operation *op) {
   if (auto known = dyn_cast<KnownOp>(op))
     return {bufferOf(known.getSource()), InputKind::Token, known.getType(), std::nullopt};
   if (auto input = dyn_cast<InputOp>(op))
-    return {bufferOf(input), input.getKind(), input.getType(), std::nullopt};
+    return {bufferOf(input), axesOf(input.getKind()), input.getType(), std::nullopt};
   if (auto picked = dyn_cast<PickedOp>(op))
     return {bufferOf(picked), InputKind::Token, picked.getType(), std::nullopt};
   auto pick = cast<GatherOp>(op);

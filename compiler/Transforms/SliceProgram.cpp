@@ -15,7 +15,7 @@ namespace {
 /// What the single entries of other slices have for a column: no kernel finds it.
 constexpr int32_t kNoColumn = INT32_MAX;
 
-/// The inputs and outputs that hold the state of 'sweep': "forward0.max0".
+/// The inputs and outputs that hold the state of 'sweep': "forward0.max0". Callers have arrays by these names; nobody takes them apart.
 SmallVector<std::string> stateNames(SweepOp sweep, StringRef prefix = "") {
   return llvm::map_to_vector(sweep.getStateNames().getAsValueRange<StringAttr>(),
                              [&](StringRef entry) { return (prefix + sweep.getSymName() + "." + entry).str(); });
@@ -183,7 +183,7 @@ private:
 
   // ---- columns ------------------------------------------------------------------------------------------------------
 
-  Value offset(Location loc) { return input(InputKind::Scalar, kSliceOffset, builder.getI32Type(), loc); }
+  Value offset(Location loc) { return input(InputKind::SliceOffset, "", builder.getI32Type(), loc); }
 
   /// Kernels count columns from the start of the slice. A comparison moves its other side instead: so entries that a single
   /// column decides are still seen to be such.

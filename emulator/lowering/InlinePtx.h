@@ -2,6 +2,9 @@
 // with the code generator, so a wrong belief about an instruction cannot stand on both sides.
 #pragma once
 #include "emulator/core/Instruction.h"
+#include <optional>
+#include <string_view>
+#include <vector>
 
 namespace logitile::emulator {
 /// The operands of a text: its outputs are "$0", "$1", ..., and its inputs follow.

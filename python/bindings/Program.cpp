@@ -79,12 +79,16 @@ private:
     to = named.data();
     count = named.size();
   }
-  void readList(py::handle list, const char *const *&to, size_t &count) {
-    std::vector<const char *> &texts = lists.emplace_back();
-    for (py::handle entry : list)
-      texts.push_back(nameOf(entry));
-    to = texts.data();
-    count = texts.size();
+  void readList(py::handle list, const lt_gradient *&to, size_t &count) {
+    for (py::handle entry : list) {
+      auto gradient = py::isinstance<py::str>(entry) ? py::tuple() : entry.cast<py::tuple>();
+      if (gradient.size() != 3)
+        throw py::type_error("a gradient is a tuple of the name of its input, the part of it, and the code of a type");
+      gradients.push_back(
+          {nameOf(gradient[0]), valueOf("part", gradient[1].cast<std::string>(), lt_operand_part_name), typeOf(gradient[2])});
+    }
+    to = gradients.data();
+    count = gradients.size();
   }
 
   const py::kwargs &arguments;
@@ -94,7 +98,7 @@ private:
   lt_slice slice{};
   std::vector<lt_projection> projections;
   std::deque<std::vector<lt_named_type>> types;
-  std::deque<std::vector<const char *>> lists;
+  std::vector<lt_gradient> gradients;
   std::deque<std::string> names;
 };
 } // namespace

@@ -183,8 +183,8 @@ class Program:
         projections: name, hidden size and type code of each, and the type codes of hidden and weight in
             memory.
         dense: name and type code of every Dense input.
-        gradients: "z.hidden", "z.weight", "bias", ...
-        gradient_types: type codes of gradients that have another type than their input.
+        gradients: name, part and type code of each: "hidden" or "weight" of the projection, or "input" of the
+            input with that name.
         mode: "forward" without gradients, "early" with gradients in the forward phase, "split" in one of
         their own.
         workspace: budget in bytes, or
@@ -209,8 +209,7 @@ class Program:
         located_spec: str | None = None,
         projections: Sequence[tuple[str, int, int, int, int]],
         dense: Sequence[tuple[str, int]] = (),
-        gradients: Sequence[str] = (),
-        gradient_types: Sequence[tuple[str, int]] = (),
+        gradients: Sequence[tuple[str, str, int]] = (),
         mode: str = "forward",
         workspace: int = 0,
         chunks: int = 0,

@@ -41,7 +41,12 @@ public:
     for (const lt_named_type &named : std::span(from, count))
       to[named.name] = floatOf(named.type, named.name);
   }
-  void copyList(const char *const *from, size_t count, std::vector<std::string> &to) { to.assign(from, from + count); }
+  void copyList(const lt_gradient *from, size_t count, std::vector<GradientRequest> &to) {
+    for (const lt_gradient &gradient : std::span(from, count)) {
+      to.push_back({OperandPart::Input, gradient.name, floatOf(gradient.type, gradient.name)});
+      copyValue("part of an input", gradient.part, to.back().part);
+    }
+  }
 
 private:
   void fail(ErrorCode code, const std::string &text) {

@@ -16,6 +16,7 @@ constexpr bool countFromZero(std::initializer_list<int> values, size_t count) {
 }
 static_assert(countFromZero({LT_FORWARD, LT_EARLY, LT_SPLIT}, kWordCount<Mode>));
 static_assert(countFromZero({LT_SLICE_SWEEP, LT_SLICE_MERGE, LT_SLICE_FINISH, LT_SLICE_GRADIENT}, kWordCount<SlicePart>));
+static_assert(countFromZero({LT_HIDDEN, LT_WEIGHT, LT_INPUT}, kWordCount<OperandPart>));
 static_assert(countFromZero({LT_NONE, LT_SUM, LT_MEAN}, kWordCount<Reduction>));
 static_assert(countFromZero({LT_FLOAT16, LT_BFLOAT16, LT_FLOAT32, LT_FLOAT64, LT_INT8, LT_INT16, LT_INT32, LT_INT64, LT_UINT8, LT_UINT16,
                              LT_UINT32, LT_UINT64, LT_BOOL},

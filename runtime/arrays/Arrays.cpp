@@ -35,14 +35,18 @@ const Array *logitile::findArray(std::span<const Array> arrays, std::string_view
       return &array;
   return nullptr;
 }
-const Array *logitile::findArray(std::span<const Array> arrays, const LaunchPlan &plan, std::string_view name) {
-  const Array *array = findArray(arrays, name);
-  return array ? array : findArray(arrays, shortName(plan, name));
+
+/// "z.hidden"
+static std::string longName(OperandPart part, std::string_view owner) {
+  return std::string(owner) + (part == OperandPart::Input ? "" : "." + std::string(wordOf(part)));
 }
-std::string logitile::shortName(const LaunchPlan &plan, std::string_view name) {
-  if (plan.projections.size() == 1 && name.starts_with(plan.projections.front().name + "."))
-    name.remove_prefix(plan.projections.front().name.size() + 1);
-  return std::string(name);
+std::string logitile::operandName(const LaunchPlan &plan, OperandPart part, std::string_view owner) {
+  bool isShort = part != OperandPart::Input && plan.projections.size() == 1;
+  return isShort ? std::string(wordOf(part)) : longName(part, owner);
+}
+const Array *logitile::findOperand(std::span<const Array> arrays, const LaunchPlan &plan, OperandPart part, std::string_view owner) {
+  const Array *array = findArray(arrays, longName(part, owner));
+  return array ? array : findArray(arrays, operandName(plan, part, owner));
 }
 
 TokenLayout::TokenLayout(std::span<const int64_t> shape, std::span<const int64_t> strides) {

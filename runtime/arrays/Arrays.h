@@ -36,10 +36,11 @@ std::string positionText(int64_t token, std::span<const int64_t> leading, int64_
 
 /// The array of that name, null where there is none.
 const Array *findArray(std::span<const Array> arrays, std::string_view name);
-/// The same for operands of projections and for gradients: where there is one projection z, "z.hidden" may be called "hidden".
-const Array *findArray(std::span<const Array> arrays, const LaunchPlan &plan, std::string_view name);
-/// That shorter name, where there is one, for errors.
-std::string shortName(const LaunchPlan &plan, std::string_view name);
+/// The array that a caller gives for a part of a projection or for an input, or for its gradient; null where there is none. Callers
+/// name the hidden states of projection z "z.hidden", and where there is no other projection "hidden". Nothing else reads such names.
+const Array *findOperand(std::span<const Array> arrays, const LaunchPlan &plan, OperandPart part, std::string_view owner);
+/// The shortest of these names, for errors.
+std::string operandName(const LaunchPlan &plan, OperandPart part, std::string_view owner);
 
 /// How the tokens of one array lie in memory: leading dimensions, neighbours merged where they lie evenly.
 class TokenLayout {

@@ -11,9 +11,9 @@ static Status missing(const std::string &what, const std::string &name) {
 /// What makes no logits reads states of slices: values and lists of each token.
 Binding::TokenInput Binding::tokenInput() const {
   if (!plan.projections.empty())
-    return {plan.projections.front().hiddenName(), true};
+    return {OperandPart::Hidden, plan.projections.front().name, true};
   const InputPlan &input = *std::ranges::find_if(plan.inputs, isOfTokens);
-  return {input.name, input.entries > 0};
+  return {OperandPart::Input, input.name, input.entries > 0};
 }
 
 std::vector<char *> Binding::entriesOf(size_t input) const {
@@ -31,9 +31,9 @@ std::vector<char *> Binding::entriesOf(size_t input) const {
 
 Result<Tokens> Binding::findTokens(const CallArguments &arguments) const {
   TokenInput input = tokenInput();
-  const Array *array = findArray(arguments.inputs, plan, input.name);
+  const Array *array = findOperand(arguments.inputs, plan, input.part, input.owner);
   if (!array)
-    return missing("input", shortName(plan, input.name));
+    return missing("input", operandName(plan, input.part, input.owner));
   const std::string name(array->name);
   if (input.hasAxis && array->rank == 0)
     return Status(ErrorCode::Value, "input '" + name + "' has no axis; its shape is leading dimensions and " +
@@ -67,10 +67,10 @@ Status Binding::bindRows(const Array &array, const Tokens &tokens, int64_t buffe
 Status Binding::bindProjection(size_t index, const CallArguments &arguments, const Tokens &tokens) {
   const ProjectionPlan &projection = plan.projections[index];
   const PlanTables::Projection &table = tables.projections[index];
-  const Array *hidden = findArray(arguments.inputs, plan, projection.hiddenName());
-  const Array *weight = findArray(arguments.inputs, plan, projection.weightName());
+  const Array *hidden = findOperand(arguments.inputs, plan, OperandPart::Hidden, projection.name);
+  const Array *weight = findOperand(arguments.inputs, plan, OperandPart::Weight, projection.name);
   if (!hidden || !weight)
-    return missing("input", shortName(plan, hidden ? projection.weightName() : projection.hiddenName()));
+    return missing("input", operandName(plan, hidden ? OperandPart::Weight : OperandPart::Hidden, projection.name));
   std::vector<int64_t> rows(tokens.leading.begin(), tokens.leading.end());
   rows.push_back(projection.hidden);
   if (Status status = checkArray(*hidden, "input", rows, {&projection.hiddenMemory, 1}); !status.isOk())
@@ -109,10 +109,10 @@ Status Binding::bindInputs(const CallArguments &arguments, const Tokens &tokens)
 /// What the array of a gradient must look like. Entries of token inputs are as many as the input has.
 std::vector<int64_t> Binding::shapeOf(const GradientPlan &gradient, const Array &array, const Tokens &tokens) const {
   std::vector<int64_t> rows(tokens.leading.begin(), tokens.leading.end());
-  if (gradient.of == GradientPlan::Of::Weight)
-    return {plan.columns, plan.projections[gradient.owner].hidden};
-  if (gradient.of == GradientPlan::Of::Hidden)
-    return rows.push_back(plan.projections[gradient.owner].hidden), rows;
+  if (gradient.part == OperandPart::Weight)
+    return {plan.columns, plan.projections[gradient.number].hidden};
+  if (gradient.part == OperandPart::Hidden)
+    return rows.push_back(plan.projections[gradient.number].hidden), rows;
   switch (gradient.kind) {
   case GradientPlan::Kind::Direct:
     return rows.push_back(plan.columns), rows;
@@ -125,8 +125,8 @@ std::vector<int64_t> Binding::shapeOf(const GradientPlan &gradient, const Array 
   case GradientPlan::Kind::Token:
     break;
   }
-  bool isUnread = gradient.owner < 0, isOfEntries = gradient.buffers.size() > 1 || array.rank > static_cast<int>(rows.size());
-  bool hasEntries = isUnread ? isOfEntries : plan.inputs[gradient.owner].entries > 0;
+  bool isUnread = gradient.number < 0, isOfEntries = gradient.buffers.size() > 1 || array.rank > static_cast<int>(rows.size());
+  bool hasEntries = isUnread ? isOfEntries : plan.inputs[gradient.number].entries > 0;
   if (hasEntries)
     rows.push_back(std::max<int64_t>(array.rank > 0 ? array.extent(-1) : 0, gradient.buffers.size()));
   return rows;
@@ -156,9 +156,9 @@ Status Binding::bindGradients(const CallArguments &arguments, const Tokens &toke
   if (plan.isSplit && !isBackward)
     return Status();
   for (const GradientPlan &gradient : plan.gradients) {
-    const Array *array = findArray(arguments.gradients, plan, gradient.name);
+    const Array *array = findOperand(arguments.gradients, plan, gradient.part, gradient.owner);
     if (!array)
-      return missing("gradient", shortName(plan, gradient.name));
+      return missing("gradient", operandName(plan, gradient.part, gradient.owner));
     if (Status status = bindGradient(gradient, *array, tokens); !status.isOk())
       return status;
   }

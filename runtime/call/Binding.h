@@ -21,7 +21,8 @@ public:
   Result<Tokens> findTokens(const CallArguments &arguments) const;
   /// The input whose leading dimensions are those of the tokens.
   struct TokenInput {
-    std::string name;
+    OperandPart part;
+    std::string owner;
     bool hasAxis; // behind those dimensions
   };
   TokenInput tokenInput() const;

@@ -50,6 +50,10 @@ private:
   Status storeOutputs();
   Status storeGradients();
   Status storeGradient(const GradientPlan &gradient, const Array &array);
+  /// The caller's, which binding has found.
+  const Array &arrayOf(const GradientPlan &gradient) const {
+    return *findOperand(arguments.gradients, plan, gradient.part, gradient.owner);
+  }
   Status storeEntries(const GradientPlan &gradient, const Array &array);
   Status storeNothing();
 
@@ -112,9 +116,10 @@ Status Call::findTokens() {
 Status Call::checkInterval() const {
   if (tokens.total >= plan.tokensFirst && tokens.total < plan.tokensEnd)
     return Status();
+  Binding::TokenInput input = binding.tokenInput();
   std::string most = plan.tokensEnd == INT64_MAX ? " or more" : " to " + std::to_string(plan.tokensEnd - 1);
   return Status(ErrorCode::Value, "the plan serves calls of " + std::to_string(plan.tokensFirst) + most + " tokens, but '" +
-                                      shortName(plan, binding.tokenInput().name) + "' has " + std::to_string(tokens.total) +
+                                      operandName(plan, input.part, input.owner) + "' has " + std::to_string(tokens.total) +
                                       "; compile a plan for as many");
 }
 
@@ -183,7 +188,7 @@ Status Call::prepareGradients() const {
   if (!makesGradients())
     return Status();
   for (const GradientPlan &gradient : plan.gradients) {
-    const Array &array = *findArray(arguments.gradients, plan, gradient.name);
+    const Array &array = arrayOf(gradient);
     if (gradient.accumulates || array.elements() == 0)
       continue;
     MemoryRange range = rangeOf(array, /*isDefined=*/false);
@@ -377,7 +382,7 @@ Status Call::storeGradients() {
   if (!makesGradients())
     return Status();
   for (const GradientPlan &gradient : plan.gradients)
-    if (Status status = storeGradient(gradient, *findArray(arguments.gradients, plan, gradient.name)); !status.isOk())
+    if (Status status = storeGradient(gradient, arrayOf(gradient)); !status.isOk())
       return status;
   return Status();
 }
@@ -392,7 +397,7 @@ Status Call::storeNothing() {
   }
   for (size_t i = 0; i < plan.gradients.size() && makesGradients() && status.isOk(); ++i)
     if (!plan.gradients[i].accumulates)
-      status = work->storeZero(*findArray(arguments.gradients, plan, plan.gradients[i].name));
+      status = work->storeZero(arrayOf(plan.gradients[i]));
   return status;
 }
 
@@ -452,7 +457,7 @@ Result<std::unique_ptr<Saved>> logitile::runForward(const std::shared_ptr<const 
     return std::unique_ptr<Saved>();
   saved->loaded = loaded;
   saved->counted = report.counted;
-  const Array &hidden = *findArray(arguments.inputs, loaded->plan, loaded->plan.projections.front().hiddenName());
+  const Array &hidden = *findOperand(arguments.inputs, loaded->plan, OperandPart::Hidden, loaded->plan.projections.front().name);
   saved->leading.assign(hidden.shape, hidden.shape + hidden.rank - 1);
   saved->reduction = arguments.reduction;
   saved->ignore = arguments.ignore;

@@ -44,7 +44,7 @@ std::vector<MemoryRange> logitile::listMemory(const LoadedPlan &loaded, const Bi
   for (const Array &array : arguments.outputs)
     add(&array, /*isDefined=*/false);
   for (const GradientPlan &gradient : plan.gradients)
-    add(findArray(arguments.gradients, plan, gradient.name), gradient.accumulates);
+    add(findOperand(arguments.gradients, plan, gradient.part, gradient.owner), gradient.accumulates);
   std::vector<bool> filled = loaded.device->isHost() ? filledByHost(loaded) : std::vector<bool>(plan.buffers.size());
   for (size_t i = 0; i < plan.buffers.size(); ++i) {
     const BufferPlan &buffer = plan.buffers[i];

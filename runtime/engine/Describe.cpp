@@ -184,7 +184,8 @@ json::Object planOf(const LaunchPlan &plan, int64_t tokens, int64_t threads) {
                         {"places", output.places}};
   });
   object["gradients"] = arrayOf(plan.gradients, [](const GradientPlan &gradient) -> json::Value {
-    return json::Object{{"name", gradient.name},
+    return json::Object{{"name", gradient.owner},
+                        {"part", word(gradient.part)},
                         {"kind", word(gradient.kind)},
                         {"element", word(gradient.element)},
                         {"accumulates", gradient.accumulates}};

@@ -33,6 +33,11 @@ private:
     for (ElementType type : {projection.element, projection.hiddenMemory, projection.weightMemory})
       put(type);
   }
+  void put(const GradientRequest &gradient) {
+    put(wordOf(gradient.part));
+    put(gradient.owner);
+    put(gradient.element);
+  }
   template <typename T> void put(const std::vector<T> &list) {
     for (const T &value : list)
       put(value);

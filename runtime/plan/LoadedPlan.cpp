@@ -21,7 +21,7 @@ public:
       check(buffer.alias < static_cast<int64_t>(i) && buffer.tokensPerRow > 0 && buffer.window >= 0, "buffer '" + buffer.name + "'");
       check(buffer.rows >= -1 && buffer.columns >= -1 && buffer.owner < ownersOf(buffer.role), "buffer '" + buffer.name + "'");
     }
-    constexpr InputKind kGiven[] = {InputKind::Token, InputKind::Vocab, InputKind::Dense, InputKind::Scalar};
+    constexpr InputKind kGiven[] = {InputKind::Token, InputKind::Vocab, InputKind::Dense, InputKind::Scalar, InputKind::SliceOffset};
     for (size_t i = 0; i < plan.inputs.size(); ++i) {
       const InputPlan &input = plan.inputs[i];
       int64_t list = input.entries > 0 ? plan.findBuffer(BufferRole::Input, i) : -1;
@@ -94,12 +94,13 @@ private:
   }
   void checkGradient(const GradientPlan &gradient) {
     bool mayLack = gradient.kind == GradientPlan::Kind::Token; // entries that no gradient reaches
+    const std::string what = "the gradient of " + std::string(wordOf(gradient.part)) + " '" + gradient.owner + "'";
     for (int64_t buffer : gradient.buffers)
-      check(hasBuffer(buffer) || (mayLack && buffer == -1), "gradient '" + gradient.name + "'");
-    check(gradient.kind == GradientPlan::Kind::Zero || !gradient.buffers.empty(), "gradient '" + gradient.name + "'");
-    bool isOfInput = gradient.of == GradientPlan::Of::Input;
+      check(hasBuffer(buffer) || (mayLack && buffer == -1), what);
+    check(gradient.kind == GradientPlan::Kind::Zero || !gradient.buffers.empty(), what);
+    bool isOfInput = gradient.part == OperandPart::Input;
     int64_t owners = isOfInput ? plan.inputs.size() : plan.projections.size();
-    check(gradient.owner < owners && gradient.owner >= (isOfInput ? -1 : 0), "gradient '" + gradient.name + "'");
+    check(gradient.number < owners && gradient.number >= (isOfInput ? -1 : 0), what);
   }
 
   const LaunchPlan &plan;
@@ -124,7 +125,9 @@ PlanTables tablesOf(const LaunchPlan &plan) {
   for (int64_t i = 0; i < static_cast<int64_t>(plan.inputs.size()); ++i) {
     PlanTables::Input &table = tables.inputs.emplace_back();
     table.map = plan.findBuffer(BufferRole::InputMap, i);
-    int64_t whole = plan.findBuffer(BufferRole::Input, i), entries = plan.inputs[i].entries;
+    bool isOffset = plan.inputs[i].kind == InputKind::SliceOffset;
+    int64_t whole = isOffset ? plan.findBuffer(BufferRole::SliceOffset) : plan.findBuffer(BufferRole::Input, i);
+    int64_t entries = plan.inputs[i].entries;
     if (whole >= 0 || entries == 0)
       table.buffers = {whole};
     else

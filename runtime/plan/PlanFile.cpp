@@ -6,7 +6,7 @@ using namespace logitile;
 
 namespace {
 constexpr std::string_view kMagic = "logitile plan\n";
-constexpr uint64_t kVersion = 12;
+constexpr uint64_t kVersion = 13;
 
 // Each function below is the layout of one struct, for both directions: F is ByteWriter with const data, or ByteReader.
 
@@ -105,12 +105,12 @@ template <typename F, typename T> void visitInterface(F &f, T &plan) {
   });
   f.list(plan.gradients, [&](auto &gradient) {
     f.field(gradient.kind, GradientPlan::Kind::Zero);
-    f.field(gradient.name);
+    f.field(gradient.part);
+    f.field(gradient.owner);
+    f.field(gradient.number);
     f.field(gradient.element, ElementType::Bool);
     f.list(gradient.buffers, [&](auto &buffer) { f.field(buffer); });
     f.field(gradient.accumulates);
-    f.field(gradient.of, GradientPlan::Of::Input);
-    f.field(gradient.owner);
   });
   f.list(plan.checkedIndices, [&](auto &buffer) { f.field(buffer); });
 }

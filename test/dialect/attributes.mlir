@@ -4,11 +4,11 @@
 // A request stands on the module; attributes print words, never numbers.
 // CHECK: module attributes {
 // CHECK-SAME: logitile.request = #logitile.request<projections = [<"student", hidden = 1024, element = bf16>, <"teacher", hidden = 4096, element = f32>],
-// CHECK-SAME: dense = {p = bf16}, gradients = ["student.hidden", "student.weight", "bias"], gradient_types = {student.weight = f32},
+// CHECK-SAME: dense = {p = bf16}, gradients = [<hidden of "student">, <weight of "student" : f32>, <input of "bias">],
 // CHECK-SAME: mode = split, tokens = 4096, workspace = 268435456, chunks = 0, accumulate = true, target = "cpu:avx512_bf16", threads = 8>}
 module attributes {logitile.request = #logitile.request<
     projections = [#logitile.projection<"student", hidden = 1024, element = bf16>, #logitile.projection<"teacher", hidden = 4096, element = f32>],
-    dense = {p = bf16}, gradients = ["student.hidden", "student.weight", "bias"], gradient_types = {"student.weight" = f32},
+    dense = {p = bf16}, gradients = [<hidden of "student">, <weight of "student" : f32>, <input of "bias">],
     mode = split, tokens = 4096, workspace = 268435456, chunks = 0, accumulate = true, target = "cpu:avx512_bf16", threads = 8>} {
   // CHECK: func.func private @words() attributes {again = #logitile<accumulate vocab_splits>, axis = #logitile<axis tokens>, combiner = #logitile<combiner logsumexp>,
   // CHECK-SAME: dim = #logitile.dim<"TM">, kind = #logitile<input_kind vocab>, layout = #logitile<layout row_panels>,
@@ -32,11 +32,11 @@ module attributes {logitile.request = #logitile.request<
   // What only joins states has no projection.
   // CHECK: slice = #logitile.request<projections = [], {{.*}} threads = 2, slice = <columns = 40, part = merge, sweep = 1>>
   func.func private @slice() attributes {
-    slice = #logitile.request<projections = [], dense = {}, gradients = [], gradient_types = {}, mode = forward, tokens = 8, workspace = 1,
+    slice = #logitile.request<projections = [], dense = {}, gradients = [], mode = forward, tokens = 8, workspace = 1,
         chunks = 0, accumulate = false, target = "cpu:avx2", threads = 2, slice = #logitile.slice<columns = 40, part = merge, sweep = 1>>}
 
   // CHECK: tiles = #logitile.request<projections = [], {{.*}} threads = 2, tiles = {TM = 64 : i64, TN = 32 : i64}>
   func.func private @tiles() attributes {
-    tiles = #logitile.request<projections = [], dense = {}, gradients = [], gradient_types = {}, mode = forward, tokens = 8, workspace = 1,
+    tiles = #logitile.request<projections = [], dense = {}, gradients = [], mode = forward, tokens = 8, workspace = 1,
         chunks = 0, accumulate = false, target = "cuda:sm_80", threads = 2, tiles = {TM = 64, TN = 32}>}
 }

@@ -44,47 +44,52 @@ func.func private @a() attributes {x = #logitile.dim<"tm">}
 // Requests.
 
 // expected-error @+1 {{'tokens' is -1, which is negative}}
-module attributes {logitile.request = #logitile.request<projections = [<"z", hidden = 8, element = f32>], dense = {}, gradients = [], gradient_types = {}, mode = forward, tokens = -1, workspace = 1, chunks = 0, accumulate = false, target = "cpu:avx2", threads = 1>} {}
+module attributes {logitile.request = #logitile.request<projections = [<"z", hidden = 8, element = f32>], dense = {}, gradients = [], mode = forward, tokens = -1, workspace = 1, chunks = 0, accumulate = false, target = "cpu:avx2", threads = 1>} {}
 
 // -----
 
 // expected-error @+1 {{one of 'workspace' (0) and 'chunks' (0) must be positive and the other 0}}
-module attributes {logitile.request = #logitile.request<projections = [<"z", hidden = 8, element = f32>], dense = {}, gradients = [], gradient_types = {}, mode = forward, tokens = 1, workspace = 0, chunks = 0, accumulate = false, target = "cpu:avx2", threads = 1>} {}
+module attributes {logitile.request = #logitile.request<projections = [<"z", hidden = 8, element = f32>], dense = {}, gradients = [], mode = forward, tokens = 1, workspace = 0, chunks = 0, accumulate = false, target = "cpu:avx2", threads = 1>} {}
 
 // -----
 
 // expected-error @+1 {{one of 'workspace' (1024) and 'chunks' (2) must be positive and the other 0}}
-module attributes {logitile.request = #logitile.request<projections = [<"z", hidden = 8, element = f32>], dense = {}, gradients = [], gradient_types = {}, mode = forward, tokens = 1, workspace = 1024, chunks = 2, accumulate = false, target = "cpu:avx2", threads = 1>} {}
+module attributes {logitile.request = #logitile.request<projections = [<"z", hidden = 8, element = f32>], dense = {}, gradients = [], mode = forward, tokens = 1, workspace = 1024, chunks = 2, accumulate = false, target = "cpu:avx2", threads = 1>} {}
 
 // -----
 
 // expected-error @+1 {{one of 'workspace' (-1024) and 'chunks' (2) must be positive and the other 0}}
-module attributes {logitile.request = #logitile.request<projections = [<"z", hidden = 8, element = f32>], dense = {}, gradients = [], gradient_types = {}, mode = forward, tokens = 1, workspace = -1024, chunks = 2, accumulate = false, target = "cpu:avx2", threads = 1>} {}
+module attributes {logitile.request = #logitile.request<projections = [<"z", hidden = 8, element = f32>], dense = {}, gradients = [], mode = forward, tokens = 1, workspace = -1024, chunks = 2, accumulate = false, target = "cpu:avx2", threads = 1>} {}
 
 // -----
 
 // expected-error @+1 {{'projections' names 'z' twice}}
-module attributes {logitile.request = #logitile.request<projections = [<"z", hidden = 8, element = f32>, <"z", hidden = 4, element = f32>], dense = {}, gradients = [], gradient_types = {}, mode = forward, tokens = 1, workspace = 1, chunks = 0, accumulate = false, target = "cpu:avx2", threads = 1>} {}
+module attributes {logitile.request = #logitile.request<projections = [<"z", hidden = 8, element = f32>, <"z", hidden = 4, element = f32>], dense = {}, gradients = [], mode = forward, tokens = 1, workspace = 1, chunks = 0, accumulate = false, target = "cpu:avx2", threads = 1>} {}
 
 // -----
 
 // expected-error @+1 {{'threads' is 0, which must be positive}}
-module attributes {logitile.request = #logitile.request<projections = [<"z", hidden = 8, element = f32>], dense = {}, gradients = [], gradient_types = {}, mode = forward, tokens = 1, workspace = 1, chunks = 0, accumulate = false, target = "cpu:avx2", threads = 0>} {}
+module attributes {logitile.request = #logitile.request<projections = [<"z", hidden = 8, element = f32>], dense = {}, gradients = [], mode = forward, tokens = 1, workspace = 1, chunks = 0, accumulate = false, target = "cpu:avx2", threads = 0>} {}
 
 // -----
 
-// expected-error @+1 {{mode 'forward' makes no gradients, but 'gradients' asks for ["z.hidden"]}}
-module attributes {logitile.request = #logitile.request<projections = [<"z", hidden = 8, element = f32>], dense = {}, gradients = ["z.hidden"], gradient_types = {}, mode = forward, tokens = 1, workspace = 1, chunks = 0, accumulate = false, target = "cpu:avx2", threads = 1>} {}
+// expected-error @+1 {{mode 'forward' makes no gradients, but 'gradients' asks for hidden of 'z'}}
+module attributes {logitile.request = #logitile.request<projections = [<"z", hidden = 8, element = f32>], dense = {}, gradients = [<hidden of "z">], mode = forward, tokens = 1, workspace = 1, chunks = 0, accumulate = false, target = "cpu:avx2", threads = 1>} {}
 
 // -----
 
-// expected-error @+1 {{'gradients' holds 3 : i64, which is not a name}}
-module attributes {logitile.request = #logitile.request<projections = [<"z", hidden = 8, element = f32>], dense = {}, gradients = [3], gradient_types = {}, mode = early, tokens = 1, workspace = 1, chunks = 0, accumulate = false, target = "cpu:avx2", threads = 1>} {}
+// expected-error @+1 {{'gradients' asks for weight of 't', which is no projection}}
+module attributes {logitile.request = #logitile.request<projections = [<"z", hidden = 8, element = f32>], dense = {}, gradients = [<weight of "t">], mode = early, tokens = 1, workspace = 1, chunks = 0, accumulate = false, target = "cpu:avx2", threads = 1>} {}
+
+// -----
+
+// expected-error @+1 {{'gradients' asks for hidden of 'z' twice}}
+module attributes {logitile.request = #logitile.request<projections = [<"z", hidden = 8, element = f32>], dense = {}, gradients = [<hidden of "z">, <hidden of "z" : f32>], mode = early, tokens = 1, workspace = 1, chunks = 0, accumulate = false, target = "cpu:avx2", threads = 1>} {}
 
 // -----
 
 // expected-error @+1 {{'p' has 16 : i64, which is not a type}}
-module attributes {logitile.request = #logitile.request<projections = [<"z", hidden = 8, element = f32>], dense = {p = 16}, gradients = [], gradient_types = {}, mode = forward, tokens = 1, workspace = 1, chunks = 0, accumulate = false, target = "cpu:avx2", threads = 1>} {}
+module attributes {logitile.request = #logitile.request<projections = [<"z", hidden = 8, element = f32>], dense = {p = 16}, gradients = [], mode = forward, tokens = 1, workspace = 1, chunks = 0, accumulate = false, target = "cpu:avx2", threads = 1>} {}
 
 // -----
 
@@ -106,7 +111,7 @@ module attributes {logitile.request = 3} {}
 // -----
 
 // expected-error @+1 {{'func.func' op has attribute 'logitile.request', which belongs to modules}}
-func.func private @a() attributes {logitile.request = #logitile.request<projections = [<"z", hidden = 8, element = f32>], dense = {}, gradients = [], gradient_types = {}, mode = forward, tokens = 1, workspace = 1, chunks = 0, accumulate = false, target = "cpu:avx2", threads = 1>}
+func.func private @a() attributes {logitile.request = #logitile.request<projections = [<"z", hidden = 8, element = f32>], dense = {}, gradients = [], mode = forward, tokens = 1, workspace = 1, chunks = 0, accumulate = false, target = "cpu:avx2", threads = 1>}
 
 // -----
 
@@ -119,4 +124,4 @@ func.func private @a() attributes {x = #logitile<mode backward>}
 // -----
 
 // expected-error @+1 {{'tiles' has "TM" = 0 : i64, which is not a positive integer}}
-module attributes {logitile.request = #logitile.request<projections = [<"z", hidden = 8, element = f32>], dense = {}, gradients = [], gradient_types = {}, mode = forward, tokens = 1, workspace = 1, chunks = 0, accumulate = false, target = "cpu:avx2", threads = 1, tiles = {TM = 0}>} {}
+module attributes {logitile.request = #logitile.request<projections = [<"z", hidden = 8, element = f32>], dense = {}, gradients = [], mode = forward, tokens = 1, workspace = 1, chunks = 0, accumulate = false, target = "cpu:avx2", threads = 1, tiles = {TM = 0}>} {}

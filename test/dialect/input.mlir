@@ -23,10 +23,10 @@ func.func @every_kind() {
   %8 = logitile.input scalar "temperature" : f32
   // CHECK-NEXT: %{{.*}} = logitile.input scalar "seed" : i32
   %seed = logitile.input scalar "seed" : i32
-  // CHECK-NEXT: %{{.*}} = logitile.input token "call.token" : i32
-  %token = logitile.input token "call.token" : i32
-  // CHECK-NEXT: %{{.*}} = logitile.input scalar "slice.offset" : i32
-  %offset = logitile.input scalar "slice.offset" : i32
+  // CHECK-NEXT: %{{.*}} = logitile.input token_index : i32
+  %token = logitile.input token_index : i32
+  // CHECK-NEXT: %{{.*}} = logitile.input slice_offset : i32
+  %offset = logitile.input slice_offset : i32
   // CHECK-NEXT: %{{.*}} = logitile.input cotangent "loss" : f32
   %9 = logitile.input cotangent "loss" : f32
   // A name may be any text, and ops may have attributes of their own.

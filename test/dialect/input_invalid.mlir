@@ -33,16 +33,24 @@ func.func @a() {
 // -----
 
 func.func @a() {
-  // expected-error @+1 {{'logitile.input' op reads 'call.token', the index of the token, as scalar 'call.token' of type 'i32'; it is a token input of type i32 without an index}}
-  %0 = logitile.input scalar "call.token" : i32
+  // expected-error @+1 {{'logitile.input' op type 'f32' of token_index must be i32}}
+  %0 = logitile.input token_index : f32
   return
 }
 
 // -----
 
 func.func @a() {
-  // expected-error @+1 {{'logitile.input' op reads 'call.token', the index of the token, as token 'call.token'[1] of type 'i32'; it is a token input of type i32 without an index}}
-  %0 = logitile.input token "call.token"[1] : i32
+  // expected-error @+1 {{'logitile.input' op names slice_offset 'begin'; there is one of it, which has no name}}
+  %0 = logitile.input slice_offset "begin" : i32
+  return
+}
+
+// -----
+
+func.func @a() {
+  // expected-error @+1 {{'logitile.input' op gives token_index an index; only token inputs have entries}}
+  %0 = logitile.input token_index[1] : i32
   return
 }
 

@@ -49,25 +49,25 @@ func.func private @a() attributes {x = #logitile.slice<columns = 2147418113, par
 // -----
 
 // expected-error @+1 {{'tokens' is 2147483648; 2147483647 are the most}}
-func.func private @a() attributes {x = #logitile.request<projections = [], dense = {}, gradients = [], gradient_types = {}, mode = forward,
+func.func private @a() attributes {x = #logitile.request<projections = [], dense = {}, gradients = [], mode = forward,
     tokens = 2147483648, workspace = 1, chunks = 0, accumulate = false, target = "cpu:avx2", threads = 1>}
 
 // -----
 
 // expected-error @+1 {{'chunks' is 2147483648; 2147483647 are the most}}
-func.func private @a() attributes {x = #logitile.request<projections = [], dense = {}, gradients = [], gradient_types = {}, mode = forward,
+func.func private @a() attributes {x = #logitile.request<projections = [], dense = {}, gradients = [], mode = forward,
     tokens = 1, workspace = 0, chunks = 2147483648, accumulate = false, target = "cpu:avx2", threads = 1>}
 
 // -----
 
 // expected-error @+1 {{'threads' is 65537; 65536 are the most}}
-func.func private @a() attributes {x = #logitile.request<projections = [], dense = {}, gradients = [], gradient_types = {}, mode = forward,
+func.func private @a() attributes {x = #logitile.request<projections = [], dense = {}, gradients = [], mode = forward,
     tokens = 1, workspace = 1, chunks = 0, accumulate = false, target = "cpu:avx2", threads = 65537>}
 
 // -----
 
 // expected-error @+1 {{'tiles' has "TM" = 16385; 16384 is the most}}
-func.func private @a() attributes {x = #logitile.request<projections = [], dense = {}, gradients = [], gradient_types = {}, mode = forward,
+func.func private @a() attributes {x = #logitile.request<projections = [], dense = {}, gradients = [], mode = forward,
     tokens = 1, workspace = 1, chunks = 0, accumulate = false, target = "cpu:avx2", threads = 1, tiles = {TM = 16385}>}
 
 // -----

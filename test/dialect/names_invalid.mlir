@@ -39,12 +39,11 @@ func.func private @a() attributes {x = #logitile.projection<"", hidden = 8, elem
 
 // -----
 
-// expected-error @+1 {{'gradients' asks for "z", which is a projection; its operands are "z.hidden" and "z.weight"}}
+// expected-error @+1 {{'gradients' asks for the input 'z', which is a projection; its operands are `hidden of "z"` and `weight of "z"`}}
 func.func private @a() attributes {x = #logitile.request<projections = [#logitile.projection<"z", hidden = 8, element = f32>], dense = {},
-    gradients = ["z"], gradient_types = {}, mode = early, tokens = 1, workspace = 1, chunks = 0, accumulate = false, target = "cpu:avx2", threads = 1>}
+    gradients = [<input of "z">], mode = early, tokens = 1, workspace = 1, chunks = 0, accumulate = false, target = "cpu:avx2", threads = 1>}
 
 // -----
 
-// expected-error @+1 {{'gradients' holds "", which is not a name}}
-func.func private @a() attributes {x = #logitile.request<projections = [#logitile.projection<"z", hidden = 8, element = f32>], dense = {},
-    gradients = [""], gradient_types = {}, mode = early, tokens = 1, workspace = 1, chunks = 0, accumulate = false, target = "cpu:avx2", threads = 1>}
+// expected-error @+1 {{a gradient of part 'input' is of nothing; name a projection or an input}}
+func.func private @a() attributes {x = #logitile.gradient<input of "">}

@@ -24,7 +24,6 @@ import torch
 from accuracy import UNIT, Arguments
 from gate import LEAST, Sample, natural_sizes
 from logitile.spec.gradient_flow import differentiable_outputs, reached_inputs
-from logitile.spec.operations import CALL_TOKEN
 from schedules import smallest_workspace
 from wild_specs import WildLoss, wild_loss
 
@@ -208,7 +207,7 @@ class Judge:
         self.axes = {given.name: given.axis for given in sample.spec.inputs}
         self.given = {name: self._counted(name, item) for name, item in sample.given.items()}
         if sample.spec.numbers_tokens:
-            self.given[CALL_TOKEN.name] = np.flatnonzero(self.live)
+            self.given[dense_torch.TOKEN_INDEX] = np.flatnonzero(self.live)
         self.scale = 1.0
         self.text = self._text(self.given, sample.cotangent)
         with np.errstate(all="ignore"):

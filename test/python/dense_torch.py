@@ -19,6 +19,8 @@ import torch
 from logitile.reference import philox
 from torch_reference import MultiplyNoNan
 
+TOKEN_INDEX = "index of the token"  # the key of a tensor beside those of parameters
+
 
 def _operator(function):
     return lambda self, other: Value(function(self.tensor, self.lifted(other).tensor))
@@ -346,7 +348,7 @@ def evaluate(source, pairs, inputs, dtype, left_out=(), roundings=None):
         source: the text, with one function that `lt.loss` decorates.
         pairs: {name: (hidden [N, D], weight [V, D])} in 'dtype'.
         inputs: {name: tensor}: Token [N] or [N, K], Vocab [V], Dense [N, V], Scalar []; floats in 'dtype'.
-            A Vocab or Scalar input may have a first axis of tokens. "call.token", if it is there, has the
+            A Vocab or Scalar input may have a first axis of tokens. TOKEN_INDEX, if it is there, has the
             number of each token in the call; else they are 0, 1, ...
         left_out, roundings: see Language.
     """
@@ -385,7 +387,7 @@ def what_was_seen(source, pairs, inputs):
 def _run(source, pairs, inputs, dtype, left_out=(), roundings=None):
     """What the text returns, by name, and the language that it has seen."""
     hidden, weight = next(iter(pairs.values()))
-    tokens = inputs.get("call.token", torch.arange(len(hidden)))
+    tokens = inputs.get(TOKEN_INDEX, torch.arange(len(hidden)))
     scope = {"lt": Language(len(weight), tokens, dtype, left_out=left_out, roundings=roundings)}
     exec(compile(source, "<loss>", "exec", dont_inherit=True), scope)
     function = next(item for item in scope.values() if isinstance(item, types.FunctionType))

@@ -17,7 +17,7 @@ class NativeCall:
         engine: a native Engine.
         loss: of the language.
         given: arguments by name, pairs as tuples of float32 arrays.
-        gradients: names as in the plan: "z.hidden", "z.weight", "bias"; none without gradients.
+        gradients: names of arrays: "z.hidden", "z.weight", "bias"; none without gradients.
         mode: "forward", "early" or "split".
         options: of lt.jit: reduction, ignore_index, ...
         request: workspace, chunks, threads, accumulate, target.
@@ -33,14 +33,16 @@ class NativeCall:
         self.spec, self.leading, self.tokens = call.form.spec, call.leading, call.tokens
         self.pairs = {pair.name: given[pair.name] for pair in call.pairs}
         self.inputs = {name: np.asarray(array) for name, array in given.items() if name not in self.pairs}
+        self.parts = {name: (name, "input") for name in self.inputs}
         for name, (hidden, weight) in self.pairs.items():
             self.inputs |= {f"{name}.hidden": hidden, f"{name}.weight": weight}
+            self.parts |= {f"{name}.{part}": (name, part) for part in ("hidden", "weight")}
         self.gradients, self.mode = tuple(gradients), mode
         self.threads = request.get("threads", 2)
         self.program = _native.Program(engine, **self._request(request))
 
     def _request(self, request):
-        wrt = {name.removesuffix(".hidden").removesuffix(".weight") for name in self.gradients}
+        wrt = {self.parts[name][0] for name in self.gradients}
         of = [o.name for o in self.spec.outputs if o.type == "f32" and o.name != "weight"] if wrt else None
         order = [given.name for given in self.spec.inputs if given.name in wrt] or None
         dense = [
@@ -53,7 +55,8 @@ class NativeCall:
         return {
             "spec": self.spec.text(of, order, locations=False), "located_spec": self.spec.text(of, order),
             "projections": [(name, x.shape[-1], *[FLOAT32] * 3) for name, (x, _) in self.pairs.items()],
-            "dense": dense, "gradients": self.gradients, "mode": self.mode, **defaults, **request,
+            "dense": dense, "gradients": [(*self.parts[name], FLOAT32) for name in self.gradients],
+            "mode": self.mode, **defaults, **request,
         }  # fmt: skip
 
     def run(self, cotangents=None, divisor=None, buffers=None):

@@ -199,10 +199,10 @@ class Frame:
         return self.known[finish, int(number)]
 
     def _input(self, rest):
-        kind, name, index = re.match(r'\s*(\w+) "([^"]+)"(?:\[(\d+)\])?', rest).groups()
+        kind, name, index = re.match(r'\s*(\w+)(?: "([^"]+)")?(?:\[(\d+)\])?', rest).groups()
         if kind == "logits":
             return self.tile[1][name]
-        if name == "call.token":
+        if kind == "token_index":
             return np.arange(self.count)[:, None]
         value = self.inputs[kind, name]
         if kind == "token":

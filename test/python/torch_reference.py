@@ -11,7 +11,7 @@ import math
 import torch
 from logitile.reference import philox
 from logitile.reference.canonical import canonical
-from logitile.spec.operations import CALL_TOKEN
+from logitile.spec.operations import TOKEN_INDEX
 
 
 class MultiplyNoNan(torch.autograd.Function):
@@ -119,7 +119,7 @@ def _input(key, pairs, inputs):
     if key.axis == "logits":
         hidden, weight = pairs[key.name]
         return hidden @ weight.T
-    if key == CALL_TOKEN:
+    if key == TOKEN_INDEX:
         return torch.arange(len(next(iter(pairs.values()))[0]))[:, None]
     value = inputs[key.name]
     if key.axis == "token":

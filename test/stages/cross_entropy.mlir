@@ -1,7 +1,7 @@
 // Gradients of 16-bit operands and of a bias, in chunks of tokens.
 // RUN: %python %S/check_stages.py %s
 module attributes {logitile.request = #logitile.request<projections = [#logitile.projection<"z", hidden = 40, element = bf16>], dense = {},
-    gradients = ["z.hidden", "z.weight", "bias"], gradient_types = {}, mode = early, tokens = 100, workspace = 0, chunks = 2,
+    gradients = [<hidden of "z">, <weight of "z">, <input of "bias">], mode = early, tokens = 100, workspace = 0, chunks = 2,
     accumulate = false, target = "$TARGET", threads = 2>} {
   logitile.loss @cross_entropy vocab 1000 outputs ["loss"] gradient of ["loss"] wrt ["z", "bias"] {
     %z = logitile.input logits "z" : f32

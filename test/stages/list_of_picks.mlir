@@ -1,7 +1,7 @@
 // A sum of what is picked: the gradient at each place reads no list.
 // RUN: %python %S/check_stages.py %s
 module attributes {logitile.request = #logitile.request<projections = [#logitile.projection<"z", hidden = 40, element = f32>], dense = {},
-    gradients = ["z.hidden", "z.weight"], gradient_types = {}, mode = split, tokens = 100, workspace = 100000000, chunks = 0,
+    gradients = [<hidden of "z">, <weight of "z">], mode = split, tokens = 100, workspace = 100000000, chunks = 0,
     accumulate = false, target = "$TARGET", threads = 2>} {
   logitile.loss @list_of_picks vocab 1000 outputs ["loss"] gradient of ["loss"] wrt ["z"] {
     %z = logitile.input logits "z" : f32

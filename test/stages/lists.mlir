@@ -1,7 +1,7 @@
 // The largest entries in order and their log-probabilities, and a list of other values beside the loss and its gradient.
 // RUN: %python %S/check_stages.py %s
 module attributes {logitile.request = #logitile.request<projections = [#logitile.projection<"z", hidden = 40, element = f32>], dense = {},
-    gradients = ["z.hidden"], gradient_types = {}, mode = early, tokens = 100, workspace = 100000000, chunks = 0,
+    gradients = [<hidden of "z">], mode = early, tokens = 100, workspace = 100000000, chunks = 0,
     accumulate = false, target = "$CPU", threads = 2>} {
   logitile.loss @lists vocab 1000 outputs ["loss", "values", "indices", "others"] gradient of ["loss"] wrt ["z"] {
     %z = logitile.input logits "z" : f32

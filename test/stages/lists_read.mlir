@@ -1,7 +1,7 @@
 // Lists that are inputs: the log-probabilities at their indices, beside a bias, a mask and a target; sums of them and a list as output.
 // RUN: %python %S/check_stages.py %s
 module attributes {logitile.request = #logitile.request<projections = [#logitile.projection<"z", hidden = 40, element = bf16>], dense = {mask = i1},
-    gradients = ["z.hidden", "z.weight"], gradient_types = {}, mode = split, tokens = 100, workspace = 100000000, chunks = 0,
+    gradients = [<hidden of "z">, <weight of "z">], mode = split, tokens = 100, workspace = 100000000, chunks = 0,
     accumulate = false, target = "$TARGET", threads = 2>} {
   logitile.loss @lists_read vocab 1000 outputs ["loss", "log_p"] gradient of ["loss"] wrt ["z"] {
     %z = logitile.input logits "z" : f32

@@ -2,7 +2,7 @@
 // per token from a fused sweep.
 // RUN: %python %S/check_stages.py %s
 module attributes {logitile.request = #logitile.request<projections = [#logitile.projection<"z", hidden = 40, element = f32>], dense = {seen = i1},
-    gradients = ["z.hidden", "shift"], gradient_types = {}, mode = early, tokens = 100, workspace = 100000000, chunks = 0,
+    gradients = [<hidden of "z">, <input of "shift">], mode = early, tokens = 100, workspace = 100000000, chunks = 0,
     accumulate = false, target = "$TARGET", threads = 2>} {
   logitile.loss @masks vocab 1000 outputs ["loss", "best", "is_seen"] gradient of ["loss"] wrt ["z", "shift"] {
     %z = logitile.input logits "z" : f32

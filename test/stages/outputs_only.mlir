@@ -1,7 +1,7 @@
 // Outputs per token and no gradient: nothing is kept.
 // RUN: %python %S/check_stages.py %s
 module attributes {logitile.request = #logitile.request<projections = [#logitile.projection<"z", hidden = 40, element = f16>], dense = {},
-    gradients = [], gradient_types = {}, mode = forward, tokens = 100, workspace = 100000000, chunks = 0,
+    gradients = [], mode = forward, tokens = 100, workspace = 100000000, chunks = 0,
     accumulate = false, target = "$TARGET", threads = 2>} {
   logitile.loss @outputs_only vocab 1000 outputs ["log_p", "entropy", "rank"] {
     %z = logitile.input logits "z" : f32

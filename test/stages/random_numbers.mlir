@@ -16,14 +16,15 @@
 // The index of a token has no buffer of its own: kernels read the map of tokens that count.
 // RUN: sed 's/$TARGET/cuda:sm_80/' %s | logitile-compile --to=plan | FileCheck %s --check-prefix=PLAN
 // PLAN: logitile.buffer @tokens_map call token_map : !logitile.view<?xi32>
-// PLAN-NOT: of "call.token"
+// PLAN: logitile.buffer {{.*}} call input of "seed"
+// PLAN-NOT: call input
 module attributes {logitile.request = #logitile.request<projections = [#logitile.projection<"z", hidden = 64, element = f32>], dense = {},
-    gradients = [], gradient_types = {}, mode = forward, tokens = 4096, workspace = 268435456, chunks = 0, accumulate = false,
+    gradients = [], mode = forward, tokens = 4096, workspace = 268435456, chunks = 0, accumulate = false,
     target = "$TARGET", threads = 2>} {
   logitile.loss @draw vocab 8000 outputs ["index"] {
     %z = logitile.input logits "z" : f32
     %seed = logitile.input scalar "seed" : i32
-    %token = logitile.input token "call.token" : i32
+    %token = logitile.input token_index : i32
     %column = logitile.column : i32
     %u = logitile.uniform %seed, %seed, %token, %column : f32
     %x = arith.addf %z, %u : f32

@@ -1,7 +1,7 @@
 // Operands of f32 that are multiplied in bf16, with gradients of a phase of their own.
 // RUN: %python %S/check_stages.py %s
 module attributes {logitile.request = #logitile.request<projections = [#logitile.projection<"z", hidden = 40, element = bf16, memory = [f32, f32]>], dense = {},
-    gradients = ["z.hidden", "z.weight", "bias"], gradient_types = {}, mode = split, tokens = 100, workspace = 0, chunks = 2,
+    gradients = [<hidden of "z">, <weight of "z">, <input of "bias">], mode = split, tokens = 100, workspace = 0, chunks = 2,
     accumulate = false, target = "$TARGET", threads = 2>} {
   logitile.loss @cross_entropy vocab 1000 outputs ["loss"] gradient of ["loss"] wrt ["z", "bias"] {
     %z = logitile.input logits "z" : f32

@@ -2,7 +2,7 @@
 // RUN: %python %S/check_stages.py %s
 module attributes {logitile.request = #logitile.request<
     projections = [#logitile.projection<"z", hidden = 40, element = f32>, #logitile.projection<"t", hidden = 24, element = f32>], dense = {},
-    gradients = ["z.hidden", "z.weight"], gradient_types = {}, mode = split, tokens = 512, workspace = 8000000, chunks = 0,
+    gradients = [<hidden of "z">, <weight of "z">], mode = split, tokens = 512, workspace = 8000000, chunks = 0,
     accumulate = true, target = "$TARGET", threads = 2>} {
   logitile.loss @teacher vocab 1000 outputs ["loss"] gradient of ["loss"] wrt ["z"] {
     %z = logitile.input logits "z" : f32

@@ -127,7 +127,8 @@ void ScheduleBuilder::declareInputs() {
       declare(key, Scope::Call, problem.isSplit() ? Backward : Both, view({kTokens}, element));
       break;
     case InputKind::Vocab: declare(key, Scope::Call, Both, view({problem.columns}, element)); break;
-    case InputKind::Scalar: declare(key, Scope::Call, Both, view({1}, element)); break;
+    case InputKind::Scalar:
+    case InputKind::SliceOffset: declare(key, Scope::Call, Both, view({1}, element)); break;
     case InputKind::Dense: {
       auto given = problem.request.getDense().getAs<TypeAttr>(input.getName());
       declare({BufferRole::InputMap, input.getName()}, Scope::Call, Both, view({kTokens}, IntegerType::get(context, 32)));
@@ -135,6 +136,7 @@ void ScheduleBuilder::declareInputs() {
       break;
     }
     case InputKind::Logits:
+    case InputKind::TokenIndex: // the token map
       break;
     }
   }

@@ -117,6 +117,7 @@ static std::string nameOf(BufferKey key, Operation *part) {
   case BufferRole::TokenMap: return "tokens_map";
   case BufferRole::TokenSlots: return "tokens_slots";
   case BufferRole::WrongTokens: return "tokens_wrong";
+  case BufferRole::SliceOffset: return "slice_offset";
   case BufferRole::CallFacts: return "call_facts";
   }
   llvm_unreachable("a role without a word");

@@ -94,15 +94,8 @@ bool Problem::hasCentres(const ProjectionProblem &projection) const {
   return !projection.storedElement.isF32() && !isCapped;
 }
 
-static bool wants(RequestAttr request, const Twine &name) {
-  std::string text = name.str();
-  return llvm::is_contained(request.getGradients().getAsValueRange<StringAttr>(), StringRef(text));
-}
 /// The type of a gradient: that of its input, unless the request says otherwise.
-static Type gradientType(RequestAttr request, const Twine &name, Type input) {
-  auto given = request.getGradientTypes().getAs<TypeAttr>(name.str());
-  return given ? given.getValue() : input;
-}
+static Type gradientType(GradientAttr wanted, Type input) { return wanted && wanted.getElement() ? wanted.getElement() : input; }
 
 /// Tiles of logits and of Dense inputs that a kernel may hold at a time.
 static int64_t tilesAtATime(ProgramOp program, RequestAttr request) {
@@ -229,10 +222,12 @@ FailureOr<Problem> Problem::get(ProgramOp program, RequestAttr request, int64_t 
     entry.hiddenElement = readAs(hidden, element);
     entry.weightElement = readAs(weight, element);
     entry.operand = dots ? element : Type(Float32Type::get(program.getContext()));
-    entry.wantsHidden = wants(request, entry.name + ".hidden");
-    entry.wantsWeight = wants(request, entry.name + ".weight");
-    entry.hiddenGradient = gradientType(request, entry.name + ".hidden", hidden);
-    entry.weightGradient = gradientType(request, entry.name + ".weight", weight);
+    GradientAttr ofHidden = request.findGradient(OperandPart::Hidden, projection.getName());
+    GradientAttr ofWeight = request.findGradient(OperandPart::Weight, projection.getName());
+    entry.wantsHidden = bool(ofHidden);
+    entry.wantsWeight = bool(ofWeight);
+    entry.hiddenGradient = gradientType(ofHidden, hidden);
+    entry.weightGradient = gradientType(ofWeight, weight);
     entry.isReadAgain = llvm::is_contained(readAgain, entry.name);
     entry.storedElement = storedElement(problem, entry);
     problem.projections.push_back(entry);

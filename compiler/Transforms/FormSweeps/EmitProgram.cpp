@@ -429,7 +429,7 @@ void ProgramEmitter::emitSweep(unsigned stage, Phase phase, const SweepAccumulat
   SmallVector<Attribute> picks = llvm::map_to_vector(picksOf(accumulators), [&](Accumulator *pick) -> Attribute {
     Attribute index = builder.getStringAttr(pick->index->name);
     if (pick->index->is(NodeOp::ArgTop))
-      index = requestListed(settle(pick->index));
+      index = requestListed(resolve(pick->index));
     return PickAttr::get(builder.getContext(), pick->base->name, index, pick->places);
   });
   auto sweep = SweepOp::create(builder, program.getLoc(), name, phase, /*along=*/StringAttr(), builder.getStrArrayAttr(stateNames),
@@ -593,7 +593,7 @@ void ProgramEmitter::emitGradient() {
     SmallVector<Value> columns, coefficients;
     for (auto [i, row] : llvm::enumerate(gradient.rows)) {
       auto [column, coefficient] = row;
-      // A result of its own: kernels may change it in place.
+      // A result of its own: kernels may change it in place. Its name is for reading; the adjoint has its number.
       std::string name = ("row." + gradient.name + "." + Twine(i)).str();
       int point = std::max<int>(pointOf(coefficient), backwardStage() * kHops);
       Request wanted{name, coefficient, Part::Whole, false};
@@ -619,6 +619,7 @@ void ProgramEmitter::emitPerTokenGradients() {
       continue;
     Value dense;
     if (gradient.dense) {
+      // For reading: the adjoint below has the number of the result.
       std::string name = ("gradient." + gradient.name).str() + (gradient.index < 0 ? "" : "." + std::to_string(gradient.index));
       int point = std::max<int>(pointOf(gradient.dense), backwardStage() * kHops);
       Request wanted{name, gradient.dense, Part::Whole, false};

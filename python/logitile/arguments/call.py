@@ -15,15 +15,17 @@ from .wanted import Wanted
 
 
 @cache
-def native_name(pair: str, operand: str) -> str:
-    """How the compiler calls an operand of a pair, "hidden" or "weight"."""
-    return f"{pair}.{operand}"
+def native_name(owner: str, part: str) -> str:
+    """What calls of the native module name an array: "student.hidden" that of a pair, by its own name that of
+    another input, whose part is "input".
+    """
+    return owner if part == "input" else f"{owner}.{part}"
 
 
 @cache
-def operand_name(pair: str, operand: str, several: bool) -> str:
-    """How an operand of a pair is called: "hidden", or "student.hidden" where there are several pairs."""
-    return native_name(pair, operand) if several else operand
+def operand_name(pair: str, part: str, several: bool) -> str:
+    """What users call an operand of a pair: "hidden", or "student.hidden" where there are several pairs."""
+    return native_name(pair, part) if several else part
 
 
 @dataclass(eq=False, slots=True)
@@ -32,14 +34,22 @@ class Operand:
 
     Args:
         parameter: of the loss.
-        native: what the compiler calls it: there, the name of a pair is always a part of it.
-        is_weight: of a pair.
+        part: "hidden" or "weight" of a pair, else "input".
     """
 
     parameter: str
     array: Array
-    native: str
-    is_weight: bool = False
+    part: str = "input"
+
+    @property
+    def native(self) -> str:
+        """See native_name."""
+        return native_name(self.parameter, self.part)
+
+    @property
+    def is_weight(self) -> bool:
+        """Whether it is the weight of a pair."""
+        return self.part == "weight"
 
 
 @dataclass(eq=False, slots=True)
@@ -105,10 +115,8 @@ class Arguments:
         named = {}
         for pair in self.pairs:
             for part, array in (("hidden", pair.hidden), ("weight", pair.weight)):
-                native = native_name(pair.name, part)
-                operand = Operand(pair.name, array, native, is_weight=part == "weight")
-                named[operand_name(pair.name, part, several)] = operand
-        return {**named, **{name: Operand(name, array, name) for name, array in self.inputs.items()}}
+                named[operand_name(pair.name, part, several)] = Operand(pair.name, array, part)
+        return {**named, **{name: Operand(name, array) for name, array in self.inputs.items()}}
 
     def facts(self) -> tuple[object, ...]:
         """All that is checked without looking at numbers: what agrees in this has the same form."""

@@ -17,7 +17,7 @@ from ..errors import CallValueError
 from ..frameworks import capture
 from ..frameworks.arrays import HOST
 from ..frameworks.capture import Mask, Slot
-from ..frameworks.slots import place_of, spelled
+from ..frameworks.slots import Place, operand_of, slot_arguments, spelled, told
 from ..frameworks.stand_ins import OpenExtent, Rounded, ShapeDtype
 from ..spec.gradient_flow import differentiable_outputs, has_gradients, reached_inputs
 from . import execute
@@ -32,7 +32,7 @@ class CapturedHead:
     Args:
         binder, programs: of the head, which lives as long as graphs may call it.
         call: one with such slots, which need not have data.
-        slots: their names.
+        slots: their places.
         rounding: for each of them the type that it is rounded to, or None.
     """
 
@@ -41,7 +41,7 @@ class CapturedHead:
         binder: Binder,
         programs: Programs,
         call: Call,
-        slots: Sequence[str],
+        slots: Sequence[Place],
         rounding: Sequence[str | None],
     ):
         spec = call.form.spec
@@ -122,14 +122,15 @@ class HeadCapture:
         """
         self.binder.bind(args, inputs)
 
-    def slot_axes(self, names: tuple[str, ...]) -> tuple[str, ...]:
+    def slot_axes(self, places: tuple[Place, ...]) -> tuple[str, ...]:
         """What each slot has an axis for: "hidden", "weight", "token", "vocab", "dense" or "scalar"."""
         signature = self.binder.loss.signature
         axes = []
-        for slot in names:
-            place = place_of(slot)
-            parameter = signature.input(place.name)
-            axes.append(place.axis or ("scalar" if parameter is None else parameter.kinds[-1].axis))
+        for place in places:
+            _, name, part = operand_of(place)
+            parameter = signature.input(name)
+            axis = "scalar" if parameter is None else parameter.kinds[-1].axis
+            axes.append(axis if part == "input" else part)
         return tuple(axes)
 
     def captured(self, slots: tuple[Slot, ...]) -> tuple[str, Mask, Mask, Mask, str]:
@@ -138,10 +139,10 @@ class HeadCapture:
         Raises:
             CallError: as for a call.
         """
-        names, rounding = tuple(slot.name for slot in slots), tuple(slot.rounded_to for slot in slots)
-        check_devices(slots, self.slot_axes(names))
-        call = _bound(self.binder, names, rounding, [stand_in(slot) for slot in slots])
-        key, head = self._known(call, names, rounding)
+        places, rounding = tuple(slot.place for slot in slots), tuple(slot.rounded_to for slot in slots)
+        check_devices(slots, self.slot_axes(places))
+        call = _bound(self.binder, places, rounding, [stand_in(slot) for slot in slots])
+        key, head = self._known(call, places, rounding)
         result_type = self._result_type(call, key)
         none = (False,) * len(slots)
         named = list(zip(head.gradient_names, slots, strict=True))
@@ -156,11 +157,11 @@ class HeadCapture:
         return key, differentiable, early, head.carries, result_type
 
     def _known(
-        self, call: Call, slots: tuple[str, ...], rounding: tuple[str | None, ...]
+        self, call: Call, slots: tuple[Place, ...], rounding: tuple[str | None, ...]
     ) -> tuple[str, capture.Captured]:
         """The head under the key of its content."""
         text = call.form.spec.text(locations=False)
-        content = "\n".join([text, repr(call.form.options), repr(rounding), *slots])
+        content = "\n".join([text, repr(call.form.options), repr(rounding), *map(told, slots)])
         key = "lt1:" + hashlib.sha256(content.encode()).hexdigest()
         if not capture.is_known(key):
             capture.remember(key, CapturedHead(self.binder, self._programs, call, slots, rounding))
@@ -190,43 +191,31 @@ def check_devices(slots: Sequence[Slot], axes: Sequence[str]) -> None:
     devices: dict[str, str] = {}
     for slot, axis in zip(slots, axes, strict=True):
         if slot.device != HOST or slot.rank or slot.extents:
-            devices.setdefault(slot.device, spelled(slot.name, axis))
+            devices.setdefault(slot.device, spelled(slot.place, axis))
     if len(devices) > 1:
         (first, name), (second, other) = list(devices.items())[:2]
         raise CallValueError(f"'{name}' is on {first} but '{other}' is on {second}; move one of them")
 
 
 def _bound(
-    binder: Binder, slots: Sequence[str], rounding: Sequence[str | None], items: Sequence[Any]
+    binder: Binder, slots: Sequence[Place], rounding: Sequence[str | None], items: Sequence[Any]
 ) -> Call:
     """A call from the items of its slots."""
-    return binder.bind(*slot_arguments(slots, rounding, items))
+    return binder.bind(*slot_arguments(slots, rounded_items(rounding, items)))
 
 
-def slot_arguments(
-    slots: Sequence[str], rounding: Sequence[str | None], items: Sequence[Any]
-) -> tuple[list[Any], dict[str, Any]]:
-    """The arguments of a call from the items of its slots."""
-    args: list[Any] = []
-    inputs: dict[str, Any] = {}
-    for slot, dtype, item in zip(slots, rounding, items, strict=True):
-        item = item if dtype is None else Rounded(item, dtype)
-        place = place_of(slot)
-        if place.position is not None:
-            args.append(item)
-        elif place.part is not None:
-            inputs[place.name] = (*inputs.get(place.name, ()), item)
-        else:
-            inputs[place.name] = item
-    return args, inputs
+def rounded_items(rounding: Sequence[str | None], items: Sequence[Any]) -> list[Any]:
+    """The items of slots, marked where they are rounded."""
+    given = zip(rounding, items, strict=True)
+    return [item if dtype is None else Rounded(item, dtype) for dtype, item in given]
 
 
-def operand_names(call: Call, slots: Sequence[str]) -> list[str]:
+def operand_names(call: Call, slots: Sequence[Place]) -> list[str]:
     """The name that the gradient of each slot has."""
     several = len(call.pairs) > 1
     names = []
-    for slot in slots:
-        place = place_of(slot)
-        pair = place.name if place.position is None else call.pairs[place.position // 2].name
-        names.append(operand_name(pair, place.axis, several) if place.axis else place.name)
+    for place in slots:
+        pair, name, part = operand_of(place)
+        owner = name if pair is None else call.pairs[pair].name
+        names.append(owner if part == "input" else operand_name(owner, part, several))
     return names

@@ -20,7 +20,7 @@ from ..runtime.engine import engine, native
 from .place import place
 from .program import automatic_budget
 
-_FORMAT = 1  # of records
+_FORMAT = 2  # of records
 _FOLDER = "heads"  # in the folder of the disk cache
 
 Slot = tuple[str, str, int, bool]

@@ -74,7 +74,10 @@ class Plan:
         hidden = arrays[native_name(self._pairs[0], "hidden")]
         leading = hidden.shape[:-1]
         outputs = {o["name"]: self._empty_output(o, hidden, leading) for o in self._described["outputs"]}
-        gradients = {g["name"]: self._empty_gradient(g, arrays) for g in self._described["gradients"]}
+        gradients = {
+            native_name(g["name"], g["part"]): self._empty_gradient(g, arrays)
+            for g in self._described["gradients"]
+        }
         given = {name: described(item, f"grad_output of '{name}'") for name, item in
                  self._cotangents(grad_output).items()}  # fmt: skip
         divides = None if divisor is None else described(divisor, "divisor")
@@ -157,7 +160,7 @@ class Plan:
         return hidden.framework.empty(hidden, shape, output_dtype(output["element"]))
 
     def _empty_gradient(self, gradient: Mapping[str, Any], arrays: Mapping[str, Array]) -> Any:
-        array = arrays[gradient["name"]]
+        array = arrays[native_name(gradient["name"], gradient["part"])]
         hidden = arrays[native_name(self._pairs[0], "hidden")]
         like = array if array.device == hidden.device else hidden
         dtype = gradient["element"] if gradient["kind"] == "direct" else float_dtype(array)

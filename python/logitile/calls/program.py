@@ -80,7 +80,9 @@ def float_dtype(array: Array) -> str:
 
 @dataclass(frozen=True)
 class Gradient:
-    """A gradient of a program: its name, the compiler's name for it, its type, whether it is a weight's."""
+    """A gradient of a program: its name, that of its array for the native module, its type, whether it is a
+    weight's.
+    """
 
     name: str
     native: str
@@ -250,15 +252,16 @@ def types_of_arrays(
         gradients: the same of gradients.
     """
     types = native().TYPES
-    made = tuple((call.operands[name].native, types[dtype]) for name, dtype in gradients)
+    operands = call.operands
     return {
         "projections": tuple(
             (name, size, *(types[dtype] for dtype in dtypes))
             for name, size, *dtypes in map(described_projection, call.pairs)
         ),
         "dense": tuple((name, types[dtype]) for name, dtype in dense),
-        "gradients": tuple(name for name, _ in made),
-        "gradient_types": made,
+        "gradients": tuple(
+            (operands[name].parameter, operands[name].part, types[dtype]) for name, dtype in gradients
+        ),
     }
 
 

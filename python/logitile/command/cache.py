@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from ..arguments.call import native_name
 from ..calls import keyed
 from ..errors import CallValueError
 from ..inspection.explanation import size_text
@@ -124,7 +125,8 @@ def _facts(entry: Mapping[str, Any]) -> Iterator[str]:
 
 def _plan_facts(entry: Mapping[str, Any], plan: Mapping[str, Any]) -> list[tuple[str, str]]:
     is_own = entry["build"] == native().build_id()
-    gradients = ", ".join(f"{g['name']} ({g['element']})" for g in plan["gradients"]) or "none"
+    made = (f"{native_name(g['name'], g['part'])} ({g['element']})" for g in plan["gradients"])
+    gradients = ", ".join(made) or "none"
     phase = " in a phase of their own" if plan["split"] else ""
     forward, backward = plan["sweeps"]
     return [

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from ..errors import LogitileError
+from .slots import Place
 
 Mask = tuple[bool, ...]
 
@@ -23,7 +24,7 @@ class Slot:
     every number of tokens.
 
     Args:
-        name: see frameworks.slots.
+        place: see frameworks.slots.
         rank: number of leading dimensions that it shares with hidden.
         extents: of its other dimensions.
         dtype, device: as text.
@@ -31,7 +32,7 @@ class Slot:
         rounded_to: the type that it is rounded to while it is packed, or None.
     """
 
-    name: str
+    place: Place
     rank: int
     extents: tuple[int, ...]
     dtype: str
@@ -68,7 +69,7 @@ class Capturable(Protocol):
 
     token: str
 
-    def slot_axes(self, names: tuple[str, ...]) -> tuple[str, ...]:
+    def slot_axes(self, places: tuple[Place, ...]) -> tuple[str, ...]:
         """What each slot has an axis for: "hidden", "weight", "token", "vocab", "dense" or "scalar"."""
 
     def captured(self, slots: tuple[Slot, ...]) -> tuple[str, Mask, Mask, Mask, str]:

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
+from .slots import Place
+
 Mask = tuple[bool, ...]
 
 
@@ -215,7 +217,7 @@ class Traceable(Protocol):
     is_transposed: bool  # whether weights are [D, V]
     compiled: Any  # the framework's compiled function of the head, or None before the first call
 
-    def slot_axes(self, names: tuple[str, ...]) -> tuple[str, ...]:
+    def slot_axes(self, places: tuple[Place, ...]) -> tuple[str, ...]:
         """What each slot has an axis for; see frameworks.capture."""
 
     def traced(self, args: Sequence[Any], inputs: Mapping[str, Any]) -> tuple[TracedHead, list[Any]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 from ..messages.locations import spec_error
-from ..spec.operations import CALL_TOKEN
+from ..spec.operations import TOKEN_INDEX
 from . import arithmetic
 from .accepted import refusing
 from .arithmetic import bool_operand, float_operand, lifted, operands
@@ -371,7 +371,7 @@ def uniform(seed: object, stream: object = 0) -> Value:
     """
     trace = current_trace("'lt.uniform'")
     words = (_drawn_from("seed", seed), _drawn_from("stream", stream))
-    token = trace.input(CALL_TOKEN.axis, CALL_TOKEN.name, "i32")
+    token = trace.input(TOKEN_INDEX.axis, TOKEN_INDEX.name, "i32")
     return trace.emit("logitile.uniform", (*words, token, column()))
 
 

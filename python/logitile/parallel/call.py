@@ -21,10 +21,11 @@ from ..arguments.binding import named_arguments, specialised
 from ..arguments.call import Arguments, Call, operand_name
 from ..arguments.outputs import output_shape
 from ..arguments.wanted import Wanted
-from ..calls.captured import slot_arguments
+from ..calls.captured import rounded_items
 from ..errors import CallValueError
 from ..frameworks.arrays import Array
 from ..frameworks.choice import described
+from ..frameworks.slots import slot_arguments
 from ..language.definition import Specialisation
 from ..slices.parts import Made, part_of
 from ..slices.states import SliceState, Source
@@ -164,7 +165,7 @@ class SlicedCall:
     # ---- binding -----------------------------------------------------------------------------------------
 
     def _given(self, arrays: Sequence[Any], buffers: Sequence[Any]) -> Arguments:
-        args, inputs = slot_arguments(self._slots.names, self._slots.rounding, arrays)
+        args, inputs = slot_arguments(self._slots.places, rounded_items(self._slots.rounding, arrays))
         if buffers:
             inputs["weight_grad_out"] = dict(zip(self._buffers, buffers, strict=True))
         return named_arguments(self._binder.loss.signature, args, inputs)

@@ -17,7 +17,7 @@ from torch.distributed.tensor import DeviceMesh, DTensor, Partial, Placement, Re
 from ..calls.captured import HeadCapture
 from ..errors import CallTypeError, CallValueError
 from ..frameworks import capture
-from ..frameworks.slots import spelled
+from ..frameworks.slots import Place, by_name, spelled
 from ..frameworks.torch.operators import flattened, slot_axes
 from .heads import HeadProcesses, captured, slot_facts
 from .operators import together
@@ -132,7 +132,7 @@ def distributed_call(head: HeadCapture, args: tuple[Any, ...], inputs: dict[str,
 
 
 def _placed(
-    slots: Sequence[str], axes: Sequence[str], items: Sequence[Tensor], is_transposed: bool
+    slots: Sequence[Place], axes: Sequence[str], items: Sequence[Tensor], is_transposed: bool
 ) -> _Place:
     """Where a call is, from its hidden states and its weights.
 
@@ -193,7 +193,7 @@ def _told(item: DTensor) -> str:
 
 
 def _local_tensors(
-    place: _Place, slots: Sequence[str], axes: Sequence[str], items: Sequence[Tensor], is_transposed: bool
+    place: _Place, slots: Sequence[Place], axes: Sequence[str], items: Sequence[Tensor], is_transposed: bool
 ) -> list[Tensor]:
     """This process's part of every array, whose gradients go back to where the arrays are. The axis of tokens
     that is split comes first.
@@ -237,7 +237,7 @@ def _of_tokens(place: _Place, output: Tensor, leading: tuple[int, ...]) -> DTens
 def _count(
     names: Sequence[str],
     results: Sequence[Tensor],
-    slots: Sequence[str],
+    slots: Sequence[Place],
     tensors: Sequence[Tensor],
     ignoring: str,
     ignore_index: int | None,
@@ -248,7 +248,7 @@ def _count(
     rank = tensors[0].ndim - 1
     if not ignoring or ignore_index is None:
         return tensors[0].new_ones(tensors[0].shape[:-1], dtype=torch.float32).sum()
-    live = tensors[slots.index(ignoring)] != ignore_index
+    live = tensors[slots.index(by_name(ignoring))] != ignore_index
     return (live if live.ndim == rank else live.any(-1)).sum().to(torch.float32)
 
 

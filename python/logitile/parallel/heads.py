@@ -22,6 +22,7 @@ from ..calls.program import ignoring_input
 from ..errors import CallTypeError, CallValueError
 from ..frameworks import capture
 from ..frameworks.capture import Mask, Slot
+from ..frameworks.slots import Place, told
 from ..frameworks.torch.watching import rounds_to
 from ..messages.names import listed
 from ..spec.gradient_flow import differentiable_outputs, has_gradients, reached_inputs
@@ -109,9 +110,9 @@ class HeadProcesses:
         self._known: dict[tuple[Facts, Facts], Known] = {}
         self.token = capture.new_token(self)
 
-    def slot_axes(self, names: tuple[str, ...]) -> tuple[str, ...]:
+    def slot_axes(self, places: tuple[Place, ...]) -> tuple[str, ...]:
         """What each slot has an axis for; see frameworks.capture."""
-        return self._whole.slot_axes(names)
+        return self._whole.slot_axes(places)
 
     def only_pair(self) -> str:
         """The name of the loss's projection.
@@ -132,7 +133,7 @@ class HeadProcesses:
 
         Args:
             facts: the fields of a Slot for each input.
-            buffers: the same for buffers of weight gradients, named by their pairs.
+            buffers: the same for buffers of weight gradients, at the places of their pairs.
 
         Raises:
             Exception: the arguments do not fit, or another process has failed; the others are told.
@@ -143,11 +144,11 @@ class HeadProcesses:
         return self._known[facts, buffers]
 
     def _captured(self, given: Sequence[Slot], buffers: Sequence[Slot]) -> Known:
-        names = tuple(slot.name for slot in given)
-        axes = self.slot_axes(names)
+        places = tuple(slot.place for slot in given)
+        axes = self.slot_axes(places)
         check_devices(given, axes)
-        plain = Slots(names, axes, ("",) * len(names), tuple(slot.rounded_to for slot in given))
-        pairs = tuple(slot.name for slot in buffers)
+        plain = Slots(places, axes, ("",) * len(places), tuple(slot.rounded_to for slot in given))
+        pairs = tuple(told(slot.place) for slot in buffers)
         arrays, added = [stand_in(slot) for slot in given], [stand_in(slot) for slot in buffers]
         count = Processes(self._group).count
         width = _width(given, axes, self._binder.options)
@@ -158,7 +159,7 @@ class HeadProcesses:
         differentiable = differentiable_outputs(spec) if has_gradients(spec) else ()
         reached = reached_inputs(spec, differentiable)
         known = {name: name if of.parameter in reached else "" for name, of in call.operands.items()}
-        operands = tuple(known.get(name, "") for name in operand_names(call, names))
+        operands = tuple(known.get(name, "") for name in operand_names(call, places))
         binder = self._binder
         if self._layout.is_reduced_outside and "loss" in spec.output_names:
             binder = self._per_token
@@ -168,7 +169,7 @@ class HeadProcesses:
             call, [o for o, slot in zip(operands, given, strict=True) if o and slot.requires_grad]
         )
         of = reaching_outputs(call, wrt, differentiable) if wrt else ()
-        slots = Slots(names, axes, operands, plain.rounding)
+        slots = Slots(places, axes, operands, plain.rounding)
         made = SlicedCall(binder, slots, self._layout, wrt, of, pairs)
         returned = tuple(name in made.returned for name in operands)
         options = binder.options
@@ -243,12 +244,12 @@ def _width(given: Sequence[Slot], axes: Sequence[str], options: Options) -> int:
 # ---- for graph capture -------------------------------------------------------------------------------------
 
 
-def slot_facts(slot: str, axis: str, tensor: Tensor, rank: int) -> tuple[Any, ...]:
+def slot_facts(place: Place, axis: str, tensor: Tensor, rank: int) -> tuple[Any, ...]:
     """The fields of a Slot; graph capture takes plain values alone for constants."""
     leading = min(rank, tensor.ndim) if axis in ("hidden", "token", "dense") else 0
     extents = tuple(operator.index(extent) for extent in tensor.shape[leading:])  # symbols become numbers
     return (
-        slot,
+        place,
         leading,
         extents,
         str(tensor.dtype),

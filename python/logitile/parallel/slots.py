@@ -11,7 +11,7 @@ from torch import Tensor
 
 from ..arguments.binder import Binder
 from ..errors import CallValueError
-from ..frameworks.slots import spelled
+from ..frameworks.slots import Place, spelled
 from ..messages.names import listed, shape_text
 from .processes import Processes
 
@@ -40,13 +40,13 @@ class Slots:
     """The arrays of a call, in order.
 
     Args:
-        names: as frameworks.capture.Slot has them.
+        places: as frameworks.capture.Slot has them.
         axes: what each has an axis for.
         operands: the name of each one's gradient; "" where there is none.
         rounding: the type that each is rounded to, or None.
     """
 
-    names: tuple[str, ...]
+    places: tuple[Place, ...]
     axes: tuple[str, ...]
     operands: tuple[str, ...]
     rounding: tuple[str | None, ...]
@@ -56,8 +56,8 @@ def told(binder: Binder, slots: Slots, layout: Layout, wrt: Sequence[str], array
     """What all processes must have in common, as errors write it."""
     options, axis = binder.options, 0 if binder.options.weight_layout == "vd" else 1
     parts = [
-        f"{spelled(name, kind)} {_common(array, kind, axis, layout.is_split)}"
-        for name, kind, array in zip(slots.names, slots.axes, arrays, strict=True)
+        f"{spelled(place, kind)} {_common(array, kind, axis, layout.is_split)}"
+        for place, kind, array in zip(slots.places, slots.axes, arrays, strict=True)
     ]
     bound = {
         **binder.constants,
@@ -109,10 +109,10 @@ def split_length(slots: Slots, arrays: Sequence[Tensor]) -> int:
             f"hidden has shape {shape_text(tuple(hidden.shape))}, but its first axis is split over the "
             "processes; give it an axis of tokens before the hidden size"
         )
-    for name, axis, array in zip(slots.names, slots.axes, arrays, strict=True):
+    for place, axis, array in zip(slots.places, slots.axes, arrays, strict=True):
         if axis in ("hidden", "token") and array.ndim and len(array) != len(hidden):
             raise CallValueError(
-                f"'{spelled(name, axis)}' has {len(array)} tokens of the first axis, but hidden has "
+                f"'{spelled(place, axis)}' has {len(array)} tokens of the first axis, but hidden has "
                 f"{len(hidden)}; both are this process's part"
             )
     return len(hidden)

@@ -13,7 +13,7 @@ from ..arguments.segments import Segments
 from ..calls.captured import HeadCapture
 from ..calls.segmented import NOT_JOINED, SegmentedCalls
 from ..errors import CallTypeError, CallValueError
-from ..frameworks.slots import spelled
+from ..frameworks.slots import by_name, spelled
 from ..frameworks.torch.operators import flattened, slot_axes
 from ..frameworks.torch.tensors import check_whole
 from .heads import Facts, HeadProcesses, captured, slot_facts
@@ -139,7 +139,9 @@ class VocabParallel:
         rank = tensors[0].ndim - 1
         given = zip(slots, axes, tensors, strict=True)
         facts = tuple(slot_facts(slot, axis, tensor, rank) for slot, axis, tensor in given)
-        added = tuple(slot_facts(name, "", buffer, 0) for name, buffer in zip(names, buffers, strict=True))
+        added = tuple(
+            slot_facts(by_name(name), "", buffer, 0) for name, buffer in zip(names, buffers, strict=True)
+        )
         return tensors, buffers, facts, added
 
     def _buffers(self, given: Any) -> tuple[tuple[str, ...], tuple[Tensor, ...]]:

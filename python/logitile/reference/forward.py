@@ -17,7 +17,7 @@ from ..arguments.indices import check_integers, computed_index_error, ignored_to
 from ..arguments.options import Options
 from ..frameworks.arrays import rounded, to_numpy
 from ..spec.loss_spec import LossSpec
-from ..spec.operations import CALL_TOKEN, Op
+from ..spec.operations import TOKEN_INDEX, Op
 from .canonical import canonical
 from .operations import OPERATIONS
 
@@ -147,7 +147,7 @@ def _dtype(type: str) -> type:
 
 def _input(chunk: Chunk, op: Op) -> np.ndarray:
     key, data = op.attribute, chunk.data
-    if key == CALL_TOKEN:
+    if key == TOKEN_INDEX:
         return chunk.tokens[:, None].astype(np.int32)
     if key.axis == "logits":
         return data.hidden[key.name][chunk.tokens].astype(np.float64) @ data.weight[key.name].T

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from .._native import Array as NativeArray
 
 
+SLICE_OFFSET = "slice.offset"  # the array with the first column of a slice
+
+
 class Made(NamedTuple):
     """An output of a part, or an entry of a state.
 
@@ -170,6 +173,11 @@ def run(
     return {name: like.framework.to_framework(like, array) for name, array in outputs.items()}
 
 
+def of_side(side: str, entry: str) -> str:
+    """What a merge calls an entry of the state of its "first" or its "second" slice."""
+    return f"{side}.{entry}"
+
+
 def inputs_of(call: Call, states: Mapping[str, Any]) -> list[NativeArray]:
     """Inputs of a call and states, for the native module."""
     known = {name: described(array, name) for name, array in states.items()}
@@ -178,5 +186,5 @@ def inputs_of(call: Call, states: Mapping[str, Any]) -> list[NativeArray]:
 
 def slice_inputs(call: Call, options: Options, offset: int, states: Mapping[str, Any]) -> list[NativeArray]:
     """The same with what a slice has: weights, and where it begins."""
-    begin = ("slice.offset", ctypes.c_int64(offset))
+    begin = (SLICE_OFFSET, ctypes.c_int64(offset))
     return native_inputs(call, options) + inputs_of(replace(call, pairs=(), inputs={}), states) + [begin]

@@ -28,7 +28,7 @@ from ..frameworks.choice import described
 from ..language.entries import MOST_UNROLLED
 from ..messages.names import listed, shape_text
 from ..spec.loss_spec import LossSpec
-from .parts import inputs_of, part_of, run, slice_inputs
+from .parts import inputs_of, of_side, part_of, run, slice_inputs
 from .states import SliceState, Source, check_complete, check_pair, joined, told
 
 # ---- one sweep over a slice --------------------------------------------------------------------------------
@@ -128,8 +128,8 @@ def _merged(a: SliceState, b: SliceState) -> SliceState:
     if not a.rows:
         return replace(a, columns=columns)
     part = part_of("merge", a.source, a.call, a.like, a.sweep, "early" if a.cotangents else "forward")
-    states = {f"first.{name}": array for name, array in a.rows.items()}
-    states |= {f"second.{name}": array for name, array in b.rows.items()}
+    states = {of_side("first", name): array for name, array in a.rows.items()}
+    states |= {of_side("second", name): array for name, array in b.rows.items()}
     inputs = inputs_of(a.call, {**a.earlier, **states})
     outputs = run(part, a.source, a.call, a.like, inputs, a.cotangents)
     return replace(a, rows={name: outputs[name] for name in a.rows}, columns=columns)

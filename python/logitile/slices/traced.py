@@ -14,7 +14,7 @@ from ..calls import keyed
 from ..calls.program import gradient_dtype, weight_bytes
 from ..frameworks.traced import KeyedCall, SliceArray, SlicedPart, TracedResult
 from ..runtime.engine import native
-from .parts import Made, part_of, unplaced_part
+from .parts import SLICE_OFFSET, Made, of_side, part_of, unplaced_part
 from .sweeps import begun_source, check_sweeps, common_call
 
 
@@ -163,13 +163,10 @@ class TracedSlices:
             return "input", self._call.operands[operand].native, 0, self._exchanges(operand)
         if array.kind == "cotangent":
             return "cotangent", self._call.form.spec.output_names[array.position], 0, False
-        names = {
-            "offset": "slice.offset",
-            "state": array.state,
-            "first": f"first.{array.state}",
-            "second": f"second.{array.state}",
-        }
-        return "input", names[array.kind], 0, False
+        if array.kind == "offset":
+            return "input", SLICE_OFFSET, 0, False
+        name = array.state if array.kind == "state" else of_side(array.kind, array.state)
+        return "input", name, 0, False
 
     def _result(self, made: SliceArray, wanted: Wanted) -> keyed.Slot:
         types = native().TYPES

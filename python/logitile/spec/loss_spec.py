@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from ..messages.locations import Location
-from .operations import CALL_TOKEN, InputKey, Op, Output, SpecInput
+from .operations import TOKEN_INDEX, InputKey, Op, Output, SpecInput
 from .text import spec_text
 
 
@@ -50,7 +50,7 @@ class LossSpec:
     @cached_property
     def numbers_tokens(self) -> bool:
         """Whether a token's result depends on the index of the token in the call, as random numbers do."""
-        return any(op.name == "logitile.input" and op.attribute == CALL_TOKEN for op in self.ops)
+        return any(op.name == "logitile.input" and op.attribute == TOKEN_INDEX for op in self.ops)
 
     @cached_property
     def computed_picks(self) -> tuple[Location, ...]:

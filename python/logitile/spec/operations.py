@@ -26,10 +26,10 @@ class InputKey:
     @property
     def variable(self) -> str:
         """The value's name in text."""
-        return self.name if self.index is None else f"{self.name}{self.index}"
+        return (self.name or self.axis) if self.index is None else f"{self.name}{self.index}"
 
 
-CALL_TOKEN = InputKey("token", "call.token")  # the index of the token in the call: no call gives it
+TOKEN_INDEX = InputKey("token_index", "")  # which token of the call this is: no call gives it
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,7 +74,8 @@ def _operation(op: Op, operands: list[str], ops: Sequence[Op]) -> str:
 def _input(key: InputKey) -> str:
     index = "" if key.index is None else f"[{key.index}]"
     places = "" if key.places is None else f" places {key.places}"
-    return f"{key.axis} {_quoted(key.name)}{index}{places}"
+    name = f" {_quoted(key.name)}" if key.name else ""
+    return f"{key.axis}{name}{index}{places}"
 
 
 def _constant(op: Op) -> str:

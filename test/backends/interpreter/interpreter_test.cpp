@@ -34,8 +34,7 @@ Request requestFor(const std::string &target) {
   Request request;
   request.spec = kSpec;
   request.projections = {{"z", kSize, ElementType::F32}};
-  request.gradients = {"z.hidden", "z.weight"};
-  request.gradientTypes = {{"z.hidden", ElementType::F32}, {"z.weight", ElementType::F32}};
+  request.gradients = {{OperandPart::Hidden, "z"}, {OperandPart::Weight, "z"}};
   request.mode = Mode::Early;
   request.chunks = 2;
   request.target = target;

@@ -43,7 +43,7 @@
 // EMULATED: call void @logitile_tilerelease()
 // EMULATED: call void @logitile_tdpbf16ps(i8 0, i8 4, i8 6)
 // EMULATED-NOT: +amx
-module attributes {logitile.request = #logitile.request<projections = [#logitile.projection<"z", hidden = 72, element = bf16>], dense = {}, gradients = [], gradient_types = {}, mode = forward,
+module attributes {logitile.request = #logitile.request<projections = [#logitile.projection<"z", hidden = 72, element = bf16>], dense = {}, gradients = [], mode = forward,
     tokens = 128, workspace = 1, chunks = 0, accumulate = false, target = "cpu:amx_bf16", threads = 1>} {
 logitile.kernel @project(%n: index from tokens, %x: !logitile.view<?x72xbf16, row_panels> from @x, %w: !logitile.view<140x72xbf16> from @w,
                          %z: !logitile.view<?x140xf32, column_major> from @z) {

@@ -2,7 +2,7 @@
 // RUN: logitile-opt %s --convert-tiles-to-cuda --split-input-file --verify-diagnostics
 // What no target takes: the checks are there once.
 
-module attributes {logitile.request = #logitile.request<projections = [], dense = {}, gradients = [], gradient_types = {}, mode = forward,
+module attributes {logitile.request = #logitile.request<projections = [], dense = {}, gradients = [], mode = forward,
     tokens = 128, workspace = 1, chunks = 0, accumulate = false, target = "cuda:sm_80", threads = 1>} {
   logitile.kernel @map_of_a_vector(%n: index from tokens, %m: !logitile.view<?xi32> from @map, %x: !logitile.view<?xf32> from @x,
                                     %out: !logitile.view<?xf32> from @out) {
@@ -16,7 +16,7 @@ module attributes {logitile.request = #logitile.request<projections = [], dense 
 
 // -----
 
-module attributes {logitile.request = #logitile.request<projections = [], dense = {}, gradients = [], gradient_types = {}, mode = forward,
+module attributes {logitile.request = #logitile.request<projections = [], dense = {}, gradients = [], mode = forward,
     tokens = 128, workspace = 1, chunks = 0, accumulate = false, target = "cuda:sm_80", threads = 1>} {
   logitile.kernel @map_of_columns(%n: index from tokens, %m: !logitile.view<?xi32> from @map, %x: !logitile.view<?x64xf32> from @x,
                                    %out: !logitile.view<?x64xf32, column_major> from @out) {
@@ -30,7 +30,7 @@ module attributes {logitile.request = #logitile.request<projections = [], dense 
 
 // -----
 
-module attributes {logitile.request = #logitile.request<projections = [], dense = {}, gradients = [], gradient_types = {}, mode = forward,
+module attributes {logitile.request = #logitile.request<projections = [], dense = {}, gradients = [], mode = forward,
     tokens = 128, workspace = 1, chunks = 0, accumulate = false, target = "cuda:sm_80", threads = 1>} {
   logitile.kernel @sum_of_columns(%n: index from tokens, %x: !logitile.view<?x64xf32, column_major> from @x, %out: !logitile.view<1x64xf32> from @out) {
     %zero = arith.constant 0 : index

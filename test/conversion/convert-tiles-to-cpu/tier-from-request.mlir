@@ -4,7 +4,7 @@
 
 // REQUEST: vector<8xf32>
 // OPTION: vector<4xf32>
-module attributes {logitile.request = #logitile.request<projections = [<"z", hidden = 8, element = f32>], dense = {}, gradients = [], gradient_types = {}, mode = forward, tokens = 1,
+module attributes {logitile.request = #logitile.request<projections = [<"z", hidden = 8, element = f32>], dense = {}, gradients = [], mode = forward, tokens = 1,
     workspace = 1, chunks = 0, accumulate = false, target = "cpu:avx2", threads = 1>} {
   logitile.kernel @copy(%x: !logitile.view<8x8xf32> from @x, %out: !logitile.view<8x8xf32> from @out) {
     %zero = arith.constant 0 : index

@@ -3,7 +3,7 @@
 
 // CHECK: llvm.func @a(
 // CHECK-NOT: @b
-module attributes {logitile.request = #logitile.request<projections = [], dense = {}, gradients = [], gradient_types = {}, mode = forward,
+module attributes {logitile.request = #logitile.request<projections = [], dense = {}, gradients = [], mode = forward,
     tokens = 128, workspace = 1, chunks = 0, accumulate = false, target = "cuda:sm_80", threads = 1>} {
   logitile.kernel @a(%n: index from tokens, %x: !logitile.view<?x64xf32> from @x) {
     %zero = arith.constant 0 : index

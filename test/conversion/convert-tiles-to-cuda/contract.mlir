@@ -7,7 +7,7 @@
 // CHECK-LABEL: llvm.func @weight(
 // CHECK-NOT: layout = #nvvm.mma_layout<row>,{{.*}}num
 // CHECK: nvvm.ldmatrix %{{.*}}layout = #nvvm.mma_layout<col>
-module attributes {logitile.request = #logitile.request<projections = [#logitile.projection<"z", hidden = 64, element = bf16>], dense = {}, gradients = [], gradient_types = {}, mode = forward,
+module attributes {logitile.request = #logitile.request<projections = [#logitile.projection<"z", hidden = 64, element = bf16>], dense = {}, gradients = [], mode = forward,
     tokens = 128, workspace = 1, chunks = 0, accumulate = false, target = "cuda:sm_80", threads = 1>} {
   logitile.kernel @hidden(%n: index from tokens, %g: !logitile.view<?x128xbf16> from @g, %w: !logitile.view<128x64xbf16> from @w,
                           %out: !logitile.view<?x64xf32> from @out) {

@@ -22,7 +22,7 @@
 // CHECK: %[[HAS_COLUMNS:.*]] = arith.cmpi ult, %[[FIRST_COLUMN]], %c256_i64
 // CHECK: %[[IS_THERE:.*]] = arith.andi %[[HAS_ROWS]], %[[HAS_COLUMNS]]
 // CHECK: scf.if %[[IS_THERE]]
-module attributes {logitile.request = #logitile.request<projections = [#logitile.projection<"z", hidden = 32768, element = bf16>], dense = {}, gradients = [], gradient_types = {}, mode = forward,
+module attributes {logitile.request = #logitile.request<projections = [#logitile.projection<"z", hidden = 32768, element = bf16>], dense = {}, gradients = [], mode = forward,
     tokens = 128, workspace = 1, chunks = 0, accumulate = false, target = "cuda:sm_80", threads = 1>} {
   logitile.kernel @logits(%n: index from tokens, %x: !logitile.view<?x32768xbf16> from @x, %w: !logitile.view<256x32768xbf16> from @w, %out: !logitile.view<?x256xf32> from @z) {
     scf.forall (%row, %column) = (0, 0) to (%n, 256) step (64, 64) {

@@ -1,7 +1,7 @@
 // RUN: logitile-opt %s --convert-tiles-to-cuda --split-input-file --verify-diagnostics
 // What kernels may not ask of this target.
 
-module attributes {logitile.request = #logitile.request<projections = [#logitile.projection<"z", hidden = 64, element = bf16>], dense = {}, gradients = [], gradient_types = {}, mode = forward,
+module attributes {logitile.request = #logitile.request<projections = [#logitile.projection<"z", hidden = 64, element = bf16>], dense = {}, gradients = [], mode = forward,
     tokens = 128, workspace = 1, chunks = 0, accumulate = false, target = "cuda:sm_80", threads = 1>} {
   logitile.kernel @packed(%n: index from tokens, %x: !logitile.view<?x32xf32, row_panels> from @x, %w: !logitile.view<64x32xf32> from @w,
                           %z: !logitile.view<?x64xf32> from @z) {
@@ -15,7 +15,7 @@ module attributes {logitile.request = #logitile.request<projections = [#logitile
 
 // -----
 
-module attributes {logitile.request = #logitile.request<projections = [#logitile.projection<"z", hidden = 64, element = bf16>], dense = {}, gradients = [], gradient_types = {}, mode = forward,
+module attributes {logitile.request = #logitile.request<projections = [#logitile.projection<"z", hidden = 64, element = bf16>], dense = {}, gradients = [], mode = forward,
     tokens = 128, workspace = 1, chunks = 0, accumulate = false, target = "cuda:sm_80", threads = 1>} {
   logitile.kernel @depth(%n: index from tokens, %x: !logitile.view<?x32xf32> from @x, %w: !logitile.view<64x32xf32> from @w,
                          %z: !logitile.view<?x64xf32> from @z) {
@@ -29,7 +29,7 @@ module attributes {logitile.request = #logitile.request<projections = [#logitile
 
 // -----
 
-module attributes {logitile.request = #logitile.request<projections = [#logitile.projection<"z", hidden = 64, element = bf16>], dense = {}, gradients = [], gradient_types = {}, mode = forward,
+module attributes {logitile.request = #logitile.request<projections = [#logitile.projection<"z", hidden = 64, element = bf16>], dense = {}, gradients = [], mode = forward,
     tokens = 128, workspace = 1, chunks = 0, accumulate = false, target = "cuda:sm_80", threads = 1>} {
   // expected-error @+1 {{has tiles of 40 x 64; expected multiples of 32 rows, whose states whole warps have, and of 16 columns, as tensor cores do}}
   logitile.kernel @rows(%n: index from tokens, %x: !logitile.view<?x32xf32> from @x, %w: !logitile.view<64x32xf32> from @w,
@@ -43,7 +43,7 @@ module attributes {logitile.request = #logitile.request<projections = [#logitile
 
 // -----
 
-module attributes {logitile.request = #logitile.request<projections = [#logitile.projection<"z", hidden = 64, element = bf16>], dense = {}, gradients = [], gradient_types = {}, mode = forward,
+module attributes {logitile.request = #logitile.request<projections = [#logitile.projection<"z", hidden = 64, element = bf16>], dense = {}, gradients = [], mode = forward,
     tokens = 128, workspace = 1, chunks = 0, accumulate = false, target = "cuda:sm_80", threads = 1>} {
   logitile.kernel @large(%n: index from tokens, %x: !logitile.view<?x1024xf32> from @x, %w: !logitile.view<64x1024xf32> from @w,
                          %z: !logitile.view<?x64xf32> from @z) {
@@ -64,13 +64,13 @@ module {
 // -----
 
 // expected-error @+1 {{is for target 'cpu:avx2'; expected a target such as cuda:sm_80}}
-module attributes {logitile.request = #logitile.request<projections = [], dense = {}, gradients = [], gradient_types = {}, mode = forward,
+module attributes {logitile.request = #logitile.request<projections = [], dense = {}, gradients = [], mode = forward,
     tokens = 128, workspace = 1, chunks = 0, accumulate = false, target = "cpu:avx2", threads = 1>} {
 }
 
 // -----
 
-module attributes {logitile.request = #logitile.request<projections = [], dense = {}, gradients = [], gradient_types = {}, mode = forward,
+module attributes {logitile.request = #logitile.request<projections = [], dense = {}, gradients = [], mode = forward,
     tokens = 128, workspace = 1, chunks = 0, accumulate = false, target = "cuda:sm_80", threads = 1>} {
   logitile.kernel @line(%n: index from tokens, %x: !logitile.view<?xf32> from @x) {
     scf.forall (%row) = (0) to (%n) step (64) {
@@ -83,7 +83,7 @@ module attributes {logitile.request = #logitile.request<projections = [], dense 
 
 // -----
 
-module attributes {logitile.request = #logitile.request<projections = [], dense = {}, gradients = [], gradient_types = {}, mode = forward,
+module attributes {logitile.request = #logitile.request<projections = [], dense = {}, gradients = [], mode = forward,
     tokens = 128, workspace = 1, chunks = 0, accumulate = false, target = "cuda:sm_80", threads = 1>} {
   logitile.kernel @column(%n: index from tokens, %x: !logitile.view<?xf32> from @x, %y: !logitile.view<?x1xf32> from @y) {
     %zero = arith.constant 0 : index
@@ -97,7 +97,7 @@ module attributes {logitile.request = #logitile.request<projections = [], dense 
 
 // -----
 
-module attributes {logitile.request = #logitile.request<projections = [], dense = {}, gradients = [], gradient_types = {}, mode = forward,
+module attributes {logitile.request = #logitile.request<projections = [], dense = {}, gradients = [], mode = forward,
     tokens = 128, workspace = 1, chunks = 0, accumulate = false, target = "cuda:sm_80", threads = 1>} {
   logitile.kernel @column_of_a_matrix(%n: index from tokens, %x: !logitile.view<?xf32> from @x, %out: !logitile.view<?x8xf32> from @out) {
     %zero = arith.constant 0 : index

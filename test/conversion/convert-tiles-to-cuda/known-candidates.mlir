@@ -15,7 +15,7 @@
 // CHECK-NOT: math.tanh
 // CHECK-COUNT-8: math.exp
 // CHECK-NOT: math.tanh
-module attributes {logitile.request = #logitile.request<projections = [#logitile.projection<"z", hidden = 64, element = bf16>], dense = {}, gradients = [], gradient_types = {}, mode = forward,
+module attributes {logitile.request = #logitile.request<projections = [#logitile.projection<"z", hidden = 64, element = bf16>], dense = {}, gradients = [], mode = forward,
     tokens = 128, workspace = 1, chunks = 0, accumulate = false, target = "cuda:sm_80", threads = 1>} {
   logitile.kernel @capped(%n: index from tokens, %z: !logitile.view<?x128xf32> from @z,
                           %max: !logitile.view<1x?xf32> from @max, %sum: !logitile.view<1x?xf32> from @sum) {

@@ -28,7 +28,7 @@
 // CHECK:   scf.for
 // CHECK:     scf.if
 // CHECK:       arith.addf
-module attributes {logitile.request = #logitile.request<projections = [#logitile.projection<"z", hidden = 64, element = bf16>], dense = {}, gradients = [], gradient_types = {}, mode = forward,
+module attributes {logitile.request = #logitile.request<projections = [#logitile.projection<"z", hidden = 64, element = bf16>], dense = {}, gradients = [], mode = forward,
     tokens = 128, workspace = 1, chunks = 0, accumulate = false, target = "cuda:sm_80", threads = 1>} {
   logitile.kernel @sweep(%n: index from tokens, %x: !logitile.view<?x64xbf16> from @x, %w: !logitile.view<100x64xbf16> from @w,
                          %i: !logitile.view<?x50xi32, column_major> from @i, %picked: !logitile.view<?x50xf32, column_major> from @picked) {

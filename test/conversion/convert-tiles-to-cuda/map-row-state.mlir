@@ -11,7 +11,7 @@
 // CHECK: scf.for
 // CHECK: %[[OF_ROW:.*]] = llvm.load %{{.*}} : !llvm.ptr<3> -> f32
 // CHECK-NEXT: arith.subf %{{.*}}, %[[OF_ROW]] : f32
-module attributes {logitile.request = #logitile.request<projections = [], dense = {}, gradients = [], gradient_types = {}, mode = forward,
+module attributes {logitile.request = #logitile.request<projections = [], dense = {}, gradients = [], mode = forward,
     tokens = 128, workspace = 1, chunks = 0, accumulate = false, target = "cuda:sm_80", threads = 1>} {
   logitile.kernel @distances(%n: index from tokens, %z: !logitile.view<?x64xf32> from @z, %out: !logitile.view<?x64xf16> from @near) {
     %zero = arith.constant 0 : index

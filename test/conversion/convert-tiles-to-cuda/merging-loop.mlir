@@ -1,6 +1,6 @@
 // RUN: logitile-opt %s --convert-tiles-to-cuda --canonicalize --cse | FileCheck %s
 
-module attributes {logitile.request = #logitile.request<projections = [#logitile.projection<"z", hidden = 64, element = bf16>], dense = {}, gradients = [], gradient_types = {}, mode = forward,
+module attributes {logitile.request = #logitile.request<projections = [#logitile.projection<"z", hidden = 64, element = bf16>], dense = {}, gradients = [], mode = forward,
     tokens = 128, workspace = 1, chunks = 0, accumulate = false, target = "cuda:sm_80", threads = 1>} {
   // Eight threads share a row. Each merges every eighth state, in eight turns that all of them take; the first two merge one more. Seven
   // leave what they have in shared memory, and the first merges that in order.

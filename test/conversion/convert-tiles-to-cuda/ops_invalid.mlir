@@ -1,7 +1,7 @@
 // RUN: logitile-opt %s --convert-tiles-to-cuda --split-input-file --verify-diagnostics
 // What kernels may not ask of single ops on this target. invalid.mlir has what concerns tiles and memory.
 
-module attributes {logitile.request = #logitile.request<projections = [#logitile.projection<"z", hidden = 64, element = bf16>], dense = {}, gradients = [], gradient_types = {}, mode = forward,
+module attributes {logitile.request = #logitile.request<projections = [#logitile.projection<"z", hidden = 64, element = bf16>], dense = {}, gradients = [], mode = forward,
     tokens = 128, workspace = 1, chunks = 0, accumulate = false, target = "cuda:sm_80", threads = 1>} {
   logitile.kernel @two_types(%n: index from tokens, %x: !logitile.view<?x32xbf16> from @x, %w: !logitile.view<64x32xf32> from @w,
                              %z: !logitile.view<?x64xf32> from @z) {
@@ -15,7 +15,7 @@ module attributes {logitile.request = #logitile.request<projections = [#logitile
 
 // -----
 
-module attributes {logitile.request = #logitile.request<projections = [#logitile.projection<"z", hidden = 64, element = bf16>], dense = {}, gradients = [], gradient_types = {}, mode = forward,
+module attributes {logitile.request = #logitile.request<projections = [#logitile.projection<"z", hidden = 64, element = bf16>], dense = {}, gradients = [], mode = forward,
     tokens = 128, workspace = 1, chunks = 0, accumulate = false, target = "cuda:sm_80", threads = 1>} {
   logitile.kernel @panels(%n: index from tokens, %x: !logitile.view<?x32xf32> from @x, %w: !logitile.view<64x32xf32> from @w,
                           %z: !logitile.view<?x64xf32> from @z) {
@@ -29,7 +29,7 @@ module attributes {logitile.request = #logitile.request<projections = [#logitile
 
 // -----
 
-module attributes {logitile.request = #logitile.request<projections = [#logitile.projection<"z", hidden = 64, element = bf16>], dense = {}, gradients = [], gradient_types = {}, mode = forward,
+module attributes {logitile.request = #logitile.request<projections = [#logitile.projection<"z", hidden = 64, element = bf16>], dense = {}, gradients = [], mode = forward,
     tokens = 128, workspace = 1, chunks = 0, accumulate = false, target = "cuda:sm_80", threads = 1>} {
   logitile.kernel @carries_a_number(%n: index from tokens) {
     %zero = arith.constant 0 : index
@@ -47,7 +47,7 @@ module attributes {logitile.request = #logitile.request<projections = [#logitile
 
 // -----
 
-module attributes {logitile.request = #logitile.request<projections = [#logitile.projection<"z", hidden = 64, element = bf16>], dense = {}, gradients = [], gradient_types = {}, mode = forward,
+module attributes {logitile.request = #logitile.request<projections = [#logitile.projection<"z", hidden = 64, element = bf16>], dense = {}, gradients = [], mode = forward,
     tokens = 128, workspace = 1, chunks = 0, accumulate = false, target = "cuda:sm_80", threads = 1>} {
   logitile.kernel @state_of_a_line(%n: index from tokens, %x: !logitile.view<?xf32> from @x, %ps: !logitile.view<1x?xf32> from @s) {
     %zero = arith.constant 0 : index

@@ -57,7 +57,7 @@
 // Rows are compared with the number of tokens, columns with nothing.
 // CHECK: arith.cmpi ult, %{{.*}}, %[[N]] : i64
 // CHECK: llvm.store
-module attributes {logitile.request = #logitile.request<projections = [#logitile.projection<"z", hidden = 64, element = bf16>], dense = {}, gradients = [], gradient_types = {}, mode = forward,
+module attributes {logitile.request = #logitile.request<projections = [#logitile.projection<"z", hidden = 64, element = bf16>], dense = {}, gradients = [], mode = forward,
     tokens = 128, workspace = 1, chunks = 0, accumulate = false, target = "cuda:sm_80", threads = 1>} {
   logitile.kernel @project(%n: index from tokens, %x: !logitile.view<?x64xbf16> from @x, %w: !logitile.view<128x64xbf16> from @w,
                            %z: !logitile.view<?x128xf32> from @z) {

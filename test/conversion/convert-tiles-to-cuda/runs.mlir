@@ -30,7 +30,7 @@
 
 // CHECK-LABEL: llvm.func @to_odd_rows(
 // CHECK-NOT: vector<
-module attributes {logitile.request = #logitile.request<projections = [#logitile.projection<"z", hidden = 64, element = bf16>], dense = {}, gradients = [], gradient_types = {}, mode = forward,
+module attributes {logitile.request = #logitile.request<projections = [#logitile.projection<"z", hidden = 64, element = bf16>], dense = {}, gradients = [], mode = forward,
     tokens = 128, workspace = 1, chunks = 0, accumulate = false, target = "cuda:sm_80", threads = 1>} {
   logitile.kernel @in_place(%n: index from tokens, %z: !logitile.view<?x100xbf16> from @stored, %g: !logitile.view<?x100xbf16> from @grad)
       attributes {aliases = {grad = @stored}} {

@@ -15,7 +15,7 @@
 // CHECK:     arith.cmpi eq, %[[FROM_FIRST]], %c1_i32 : i32
 // CHECK:   } else {
 // CHECK:   nvvm.shfl.sync bfly %{{.*}}, %[[FOUND]]
-module attributes {logitile.request = #logitile.request<projections = [#logitile.projection<"z", hidden = 64, element = bf16>], dense = {}, gradients = [], gradient_types = {}, mode = forward,
+module attributes {logitile.request = #logitile.request<projections = [#logitile.projection<"z", hidden = 64, element = bf16>], dense = {}, gradients = [], mode = forward,
     tokens = 128, workspace = 1, chunks = 0, accumulate = false, target = "cuda:sm_80", threads = 1>} {
   logitile.kernel @sweep(%n: index from tokens, %z: !logitile.view<?x128xf32> from @z, %y: !logitile.view<?xi32> from @y, %out: !logitile.view<1x?xf32> from @p,
                          %picks: !logitile.view<1x?xf32> from @q) {

@@ -2,7 +2,7 @@
 // where one of the tile's is named.
 // RUN: logitile-opt --convert-tiles-to-cuda --canonicalize --cse %s | FileCheck %s
 
-module attributes {logitile.request = #logitile.request<projections = [#logitile.projection<"z", hidden = 64, element = bf16>], dense = {}, gradients = [], gradient_types = {}, mode = forward,
+module attributes {logitile.request = #logitile.request<projections = [#logitile.projection<"z", hidden = 64, element = bf16>], dense = {}, gradients = [], mode = forward,
     tokens = 128, workspace = 1, chunks = 0, accumulate = false, target = "cuda:sm_80", threads = 1>} {
   // CHECK-LABEL: llvm.func @terms
   // CHECK-COUNT-4: llvm.load {{.*}} : !llvm.ptr<1> -> i32

@@ -22,7 +22,7 @@
 // A thread has many short rows of the blocks of mma.sync. These are written as pairs.
 // PAIRS-NOT: nvvm.bar.warp.sync
 // PAIRS: llvm.store %{{.*}}, %{{.*}} {alignment = 4 : i64} : vector<2xbf16>, !llvm.ptr<1>
-module attributes {logitile.request = #logitile.request<projections = [#logitile.projection<"z", hidden = 128, element = bf16>], dense = {}, gradients = [], gradient_types = {},
+module attributes {logitile.request = #logitile.request<projections = [#logitile.projection<"z", hidden = 128, element = bf16>], dense = {}, gradients = [],
     mode = forward, tokens = 128, workspace = 1, chunks = 0, accumulate = false, target = "cuda:$TARGET", threads = 1>} {
   logitile.kernel @weight(%n: index from tokens, %g: !logitile.view<?x512xbf16> from @grad_z, %x: !logitile.view<?x128xbf16> from @packed,
                           %out: !logitile.view<512x128xbf16> from @gradient) {

@@ -8,7 +8,7 @@
 // CHECK: } else {
 // CHECK-NOT: %c101
 // CHECK: llvm.return
-module attributes {logitile.request = #logitile.request<projections = [#logitile.projection<"z", hidden = 64, element = bf16>], dense = {}, gradients = [], gradient_types = {}, mode = forward,
+module attributes {logitile.request = #logitile.request<projections = [#logitile.projection<"z", hidden = 64, element = bf16>], dense = {}, gradients = [], mode = forward,
     tokens = 128, workspace = 1, chunks = 0, accumulate = false, target = "cuda:sm_80", threads = 1>} {
   logitile.kernel @store(%n: index from tokens, %x: !logitile.view<64x101xf32> from @x, %y: !logitile.view<64x101xf32> from @y,
                          %z: !logitile.view<64x101xf32> from @z) {

@@ -19,7 +19,7 @@
 // CHECK-LABEL: llvm.func @finish(
 // CHECK: scf.while
 // CHECK: llvm.store %{{.*}}, %{{.*}} : f32, !llvm.ptr<1>
-module attributes {logitile.request = #logitile.request<projections = [#logitile.projection<"z", hidden = 64, element = bf16>], dense = {}, gradients = [], gradient_types = {}, mode = forward,
+module attributes {logitile.request = #logitile.request<projections = [#logitile.projection<"z", hidden = 64, element = bf16>], dense = {}, gradients = [], mode = forward,
     tokens = 128, workspace = 1, chunks = 0, accumulate = false, target = "cuda:sm_80", threads = 1>} {
   logitile.kernel @sweep(%n: index from tokens, %z: !logitile.view<?x100xf32> from @z, %list: !logitile.view<?x100xi64> from @list) {
     %zero = arith.constant 0 : index

@@ -16,7 +16,7 @@
 // CHECK:     %[[PART:.*]] = llvm.load %{{.*}} : !llvm.ptr<3> -> f32
 // CHECK:     arith.addf %[[STATE]], %[[PART]] : f32
 // CHECK:   scf.yield %[[JOINED]] : f32
-module attributes {logitile.request = #logitile.request<projections = [#logitile.projection<"z", hidden = 64, element = bf16>], dense = {}, gradients = [], gradient_types = {}, mode = forward,
+module attributes {logitile.request = #logitile.request<projections = [#logitile.projection<"z", hidden = 64, element = bf16>], dense = {}, gradients = [], mode = forward,
     tokens = 128, workspace = 1, chunks = 0, accumulate = false, target = "cuda:sm_80", threads = 1>} {
   logitile.kernel @sweep(%n: index from tokens, %z: !logitile.view<?x128xf32> from @z, %out: !logitile.view<1x?xf32> from @p) {
     %zero = arith.constant 0 : index

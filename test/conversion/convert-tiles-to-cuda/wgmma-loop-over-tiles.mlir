@@ -37,7 +37,7 @@
 // SHORT-NEXT: nvvm.barrier0
 // SHORT: nvvm.cp.async.bulk.tensor
 module attributes {logitile.request = #logitile.request<projections = [#logitile.projection<"z", hidden = $SIZE, element = bf16>], dense = {},
-    gradients = [], gradient_types = {}, mode = forward, tokens = 256, workspace = 1, chunks = 0, accumulate = false,
+    gradients = [], mode = forward, tokens = 256, workspace = 1, chunks = 0, accumulate = false,
     target = "cuda:sm_90a", threads = 1>} {
   logitile.kernel @project(%count: index from tokens, %x: !logitile.view<?x$SIZExbf16> from @packed_z_rows,
                            %w: !logitile.view<4096x$SIZExbf16> from @z_weight, %maxima: !logitile.view<?xf32> from @known_max) {

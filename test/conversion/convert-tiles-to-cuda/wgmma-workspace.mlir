@@ -9,7 +9,7 @@
 // CALLER: nvvm.cp.async.bulk.tensor
 // CALLER: "cp.async.cg.shared.global
 // CALLER: llvm.store %{{.*}} {alignment = 2 : i64} : bf16, !llvm.ptr<3>
-module attributes {logitile.request = #logitile.request<projections = [#logitile.projection<"z", hidden = 128, element = bf16>], dense = {}, gradients = [], gradient_types = {},
+module attributes {logitile.request = #logitile.request<projections = [#logitile.projection<"z", hidden = 128, element = bf16>], dense = {}, gradients = [],
     mode = forward, tokens = 128, workspace = 1, chunks = 0, accumulate = false, target = "cuda:sm_90a", threads = 1>} {
   logitile.kernel @weight(%n: index from tokens, %g: !logitile.view<?x512xbf16> from @grad, %x: !logitile.view<?x128xbf16> from @rows,
                           %out: !logitile.view<512x128xf32> from @sum) {

@@ -84,7 +84,7 @@
 // CHECK: "wgmma.wait_group.sync.aligned 0;"
 // CHECK-NOT: nvvm.wgmma.mma_async
 // CHECK: llvm.store
-module attributes {logitile.request = #logitile.request<projections = [#logitile.projection<"z", hidden = 128, element = bf16>], dense = {}, gradients = [], gradient_types = {}, mode = forward,
+module attributes {logitile.request = #logitile.request<projections = [#logitile.projection<"z", hidden = 128, element = bf16>], dense = {}, gradients = [], mode = forward,
     tokens = 128, workspace = 1, chunks = 0, accumulate = false, target = "cuda:sm_90a", threads = 1>} {
   logitile.kernel @project(%n: index from tokens, %x: !logitile.view<?x128xbf16> from @x, %w: !logitile.view<128x128xbf16> from @w,
                            %z: !logitile.view<?x128xf32> from @z) {

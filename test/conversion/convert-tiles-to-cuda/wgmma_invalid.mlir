@@ -1,7 +1,7 @@
 // RUN: logitile-opt %s --convert-tiles-to-cuda --split-input-file --verify-diagnostics
 // Which products warpgroups do not make.
 
-module attributes {logitile.request = #logitile.request<projections = [#logitile.projection<"z", hidden = 128, element = bf16>], dense = {}, gradients = [], gradient_types = {}, mode = forward,
+module attributes {logitile.request = #logitile.request<projections = [#logitile.projection<"z", hidden = 128, element = bf16>], dense = {}, gradients = [], mode = forward,
     tokens = 128, workspace = 1, chunks = 0, accumulate = false, target = "cuda:sm_90", threads = 1>} {
   logitile.kernel @other_gpu(%n: index from tokens, %x: !logitile.view<?x128xbf16> from @x, %w: !logitile.view<512x128xbf16> from @w,
                         %z: !logitile.view<?x512xf32> from @z) {
@@ -15,7 +15,7 @@ module attributes {logitile.request = #logitile.request<projections = [#logitile
 
 // -----
 
-module attributes {logitile.request = #logitile.request<projections = [#logitile.projection<"z", hidden = 128, element = bf16>], dense = {}, gradients = [], gradient_types = {}, mode = forward,
+module attributes {logitile.request = #logitile.request<projections = [#logitile.projection<"z", hidden = 128, element = bf16>], dense = {}, gradients = [], mode = forward,
     tokens = 128, workspace = 1, chunks = 0, accumulate = false, target = "cuda:sm_90a", threads = 1>} {
   logitile.kernel @rows(%n: index from tokens, %x: !logitile.view<?x128xbf16> from @x, %w: !logitile.view<512x128xbf16> from @w,
                         %z: !logitile.view<?x512xf32> from @z) {
@@ -29,7 +29,7 @@ module attributes {logitile.request = #logitile.request<projections = [#logitile
 
 // -----
 
-module attributes {logitile.request = #logitile.request<projections = [#logitile.projection<"z", hidden = 128, element = bf16>], dense = {}, gradients = [], gradient_types = {}, mode = forward,
+module attributes {logitile.request = #logitile.request<projections = [#logitile.projection<"z", hidden = 128, element = bf16>], dense = {}, gradients = [], mode = forward,
     tokens = 128, workspace = 1, chunks = 0, accumulate = false, target = "cuda:sm_90a", threads = 1>} {
   logitile.kernel @columns(%n: index from tokens, %x: !logitile.view<?x128xbf16> from @x, %w: !logitile.view<512x128xbf16> from @w,
                         %z: !logitile.view<?x512xf32> from @z) {
@@ -43,7 +43,7 @@ module attributes {logitile.request = #logitile.request<projections = [#logitile
 
 // -----
 
-module attributes {logitile.request = #logitile.request<projections = [#logitile.projection<"z", hidden = 128, element = bf16>], dense = {}, gradients = [], gradient_types = {}, mode = forward,
+module attributes {logitile.request = #logitile.request<projections = [#logitile.projection<"z", hidden = 128, element = bf16>], dense = {}, gradients = [], mode = forward,
     tokens = 128, workspace = 1, chunks = 0, accumulate = false, target = "cuda:sm_90a", threads = 1>} {
   logitile.kernel @floats(%n: index from tokens, %x: !logitile.view<?x128xf32> from @x, %w: !logitile.view<512x128xf32> from @w,
                         %z: !logitile.view<?x512xf32> from @z) {
@@ -57,7 +57,7 @@ module attributes {logitile.request = #logitile.request<projections = [#logitile
 
 // -----
 
-module attributes {logitile.request = #logitile.request<projections = [#logitile.projection<"z", hidden = 128, element = bf16>], dense = {}, gradients = [], gradient_types = {}, mode = forward,
+module attributes {logitile.request = #logitile.request<projections = [#logitile.projection<"z", hidden = 128, element = bf16>], dense = {}, gradients = [], mode = forward,
     tokens = 128, workspace = 1, chunks = 0, accumulate = false, target = "cuda:sm_90a", threads = 1>} {
   logitile.kernel @depth(%n: index from tokens, %x: !logitile.view<?x128xbf16> from @x, %w: !logitile.view<512x128xbf16> from @w,
                         %z: !logitile.view<?x512xf32> from @z) {

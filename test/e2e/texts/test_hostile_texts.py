@@ -26,7 +26,8 @@ DEEP = f"@g = external global {'[1 x ' * 200_000}i8{']' * 200_000}"  # LLVM's pa
 def program(spec=SPEC, **request):
     float32 = _native.TYPES["float32"]
     given = {
-        "projections": [("z", 8, float32, float32, float32)], "gradients": ["z.hidden", "z.weight"],
+        "projections": [("z", 8, float32, float32, float32)],
+        "gradients": [("z", "hidden", float32), ("z", "weight", float32)],
         "mode": "early", "workspace": 1 << 26, "threads": 2, "target": _native.host_target(),
     }  # fmt: skip
     return _native.Program(_native.Engine(disk_cache=""), spec=spec, **given | request)
@@ -45,8 +46,9 @@ def test_the_request_of_these_tests_is_a_good_one():
 @pytest.mark.parametrize(
     ("spec", "request_", "message"),
     [  # the ids are their places: some specs are long
-        (SPEC, {"gradients": ["z"]}, "'gradients' asks for \"z\", which is a projection"),
-        (SPEC, {"gradients": [""]}, "'gradients' holds \"\", which is not a name"),
+        (SPEC, {"gradients": [("z", "input", 2)]}, "asks for the input 'z', which is a projection"),
+        (SPEC, {"gradients": [("", "input", 2)]}, "a gradient of part 'input' is of nothing"),
+        (SPEC, {"gradients": [("t", "hidden", 2)]}, "asks for hidden of 't', which is no projection"),
         (SPEC, {"projections": [("", 8, 2, 2, 2)]}, "a projection has no name"),
         (
             SPEC,
@@ -62,7 +64,7 @@ def test_the_request_of_these_tests_is_a_good_one():
         ("nothing like it", {}, "spec:1:1: "),
         ("llvm.func @f()", {}, "spec:1:1: Dialect `llvm' not found"),
     ],
-    ids=map(str, range(12)),
+    ids=map(str, range(13)),
 )
 def test_hostile_requests_are_errors(spec, request_, message):
     made = program(spec, **request_)

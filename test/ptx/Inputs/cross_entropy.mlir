@@ -1,5 +1,5 @@
 module attributes {logitile.request = #logitile.request<projections = [#logitile.projection<"z", hidden = 1024, element = $ELEMENT>], dense = {},
-    gradients = [], gradient_types = {}, mode = forward, tokens = 4096, workspace = 268435456, chunks = 0, accumulate = false,
+    gradients = [], mode = forward, tokens = 4096, workspace = 268435456, chunks = 0, accumulate = false,
     target = "cuda:sm_80", threads = 108>} {
   logitile.loss @cross_entropy vocab $VOCAB outputs ["loss"] {
     %z = logitile.input logits "z" : f32

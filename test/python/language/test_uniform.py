@@ -44,11 +44,11 @@ def test_the_text_of_a_draw():
         CHECK: %seed = logitile.input scalar "seed" : i32
         CHECK: %other = logitile.input token "other" : i32
         CHECK: %[[ZERO:.*]] = arith.constant 0 : i32
-        CHECK: %[[TOKEN:.*]] = logitile.input token "call.token" : i32
+        CHECK: %[[TOKEN:.*]] = logitile.input token_index : i32
         CHECK: %[[COLUMN:.*]] = logitile.column : i32
         CHECK: logitile.uniform %seed, %[[ZERO]], %[[TOKEN]], %[[COLUMN]] : f32
         CHECK: logitile.uniform %seed, %other, %[[TOKEN]], %[[COLUMN]] : f32
-        CHECK-NOT: call.token
+        CHECK-NOT: token_index
     """,
     )
 

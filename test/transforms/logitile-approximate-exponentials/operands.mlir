@@ -9,7 +9,7 @@
 // EXACT-COUNT-2: math.exp %{{[a-z0-9_]+}} : f32
 // EXACT-NOT: afn
 module attributes {logitile.request = #logitile.request<projections = [#logitile.projection<"z", hidden = 8, element = $ELEMENT>,
-    #logitile.projection<"t", hidden = 8, element = bf16>], dense = {$DENSE}, gradients = [], gradient_types = {}, mode = forward, tokens = 8,
+    #logitile.projection<"t", hidden = 8, element = bf16>], dense = {$DENSE}, gradients = [], mode = forward, tokens = 8,
     workspace = 1000000, chunks = 0, accumulate = false, target = "$TARGET", threads = 1>} {
   logitile.kernel @powers(%count: index from tokens, %sums: !logitile.view<?xf32> from @sums, %results: !logitile.view<?xf32> from @results) {
     scf.forall (%row) = (0) to (%count) step (64) {

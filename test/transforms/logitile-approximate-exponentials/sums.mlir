@@ -19,7 +19,7 @@
 // EXACT-NOT: math.exp2
 // EXACT-NOT: afn
 module attributes {logitile.request = #logitile.request<projections = [#logitile.projection<"z", hidden = 8, element = $ELEMENT>],
-    dense = {}, gradients = [], gradient_types = {}, mode = forward, tokens = 8, workspace = 1000000, chunks = 0, accumulate = false,
+    dense = {}, gradients = [], mode = forward, tokens = 8, workspace = 1000000, chunks = 0, accumulate = false,
     target = "cuda:sm_80", threads = 1>} {
   logitile.kernel @sweep(%count: index from tokens, %z: !logitile.view<?x32xf32> from @stored_z) {
     %zero = arith.constant 0 : index

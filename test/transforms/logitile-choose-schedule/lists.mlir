@@ -14,7 +14,7 @@
 // GPU-NEXT: logitile.launch "top" from @finish_list<
 
 module attributes {logitile.request = #logitile.request<projections = [#logitile.projection<"z", hidden = 8, element = f32>], dense = {}, gradients = [],
-    gradient_types = {}, mode = forward, tokens = 64, workspace = 10000000, chunks = 0, accumulate = false, target = "$TARGET", threads = 1>} {
+    mode = forward, tokens = 64, workspace = 10000000, chunks = 0, accumulate = false, target = "$TARGET", threads = 1>} {
   logitile.program @p vocab 1000 outputs [#logitile.output<"values" : f32 is <@top[0]>>, #logitile.output<"indices" : i32 is <@top[1]>>] indices [] checked [] {
     logitile.sweep @best forward state [] lists [5] init {
       logitile.yield

@@ -3,7 +3,7 @@
 // RUN: sed 's/$TARGET/cuda:sm_80/' %s | logitile-compile --to=plan | FileCheck %s -DALGORITHM=mma_sync
 // CHECK: logitile.launch "forward0" from @sweep{{.*}} using [[ALGORITHM]] sweep @forward0
 module attributes {logitile.request = #logitile.request<projections = [], dense = {},
-    gradients = [], gradient_types = {}, mode = forward, tokens = 100, workspace = 100000000, chunks = 0,
+    gradients = [], mode = forward, tokens = 100, workspace = 100000000, chunks = 0,
     accumulate = false, target = "$TARGET", threads = 2>} {
   logitile.loss @l vocab 1000 outputs ["loss"] {
     %w = logitile.input vocab "w" : f32

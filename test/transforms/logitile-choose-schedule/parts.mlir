@@ -31,7 +31,7 @@
 // CHECK-NEXT: logitile.launch "after_fused" from @finish<{{.*}} sweep @fused
 // CHECK-NEXT: logitile.launch "sum_q" from @sum_blocks
 module attributes {logitile.request = #logitile.request<projections = [#logitile.projection<"z", hidden = 8, element = f32>], dense = {d = bf16},
-    gradients = ["z.hidden", "b", "q", "d"], gradient_types = {}, mode = early, tokens = 100, workspace = 100000000, chunks = 0,
+    gradients = [<hidden of "z">, <input of "b">, <input of "q">, <input of "d">], mode = early, tokens = 100, workspace = 100000000, chunks = 0,
     accumulate = false, target = "cpu:avx2", threads = 1>} {
   logitile.program @p vocab 300 outputs [#logitile.output<"loss" : f32 is <@after_second[0]>>] indices [] checked [] {
     logitile.finish @prologue prologue results ["early" : f32] {

@@ -1,6 +1,6 @@
 // Seconds are predicted by the rates of the target, or by those that one machine was measured to have. These change no schedule: of
 // four threads, 59e9 products a second each by the table, and here a tenth of the memory's rate, and pages that cost something.
-// RUN: sed 's/$ELEMENT/f32/; s/$GRADIENTS/"z.hidden", "z.weight"/; s/$PLAN/mode = early, tokens = 4096, workspace = 100000000, chunks = 0, accumulate = false/' \
+// RUN: sed 's/$ELEMENT/f32/; s/$GRADIENTS/<hidden of "z">, <weight of "z">/; s/$PLAN/mode = early, tokens = 4096, workspace = 100000000, chunks = 0, accumulate = false/' \
 // RUN:     %S/Inputs/square.mlir > %t.mlir
 // RUN: %schedule < %t.mlir | FileCheck %s --check-prefixes=CHECK,TABLE
 // RUN: sed 's/module attributes {/module attributes {logitile.unit_rates = {float32 = 5.9, bfloat16 = 0.0, memory = 2.0, pages = 0.1}, /' %t.mlir \

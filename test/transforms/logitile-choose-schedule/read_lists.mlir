@@ -17,8 +17,8 @@
 // SPLIT: logitile.run backward {
 // SPLIT: from @finish_places<{{.*}}> finish @rows
 
-module attributes {logitile.request = #logitile.request<projections = [#logitile.projection<"z", hidden = 8, element = f32>], dense = {}, gradients = ["z.hidden"],
-    gradient_types = {}, mode = $MODE, tokens = 64, workspace = 10000000, chunks = 0, accumulate = false, target = "$TARGET", threads = 1>} {
+module attributes {logitile.request = #logitile.request<projections = [#logitile.projection<"z", hidden = 8, element = f32>], dense = {}, gradients = [<hidden of "z">],
+    mode = $MODE, tokens = 64, workspace = 10000000, chunks = 0, accumulate = false, target = "$TARGET", threads = 1>} {
   logitile.program @p vocab 1000 outputs [#logitile.output<"loss" : f32 is <@sum[0]>>] indices ["i"] checked [] {
     logitile.sweep @s forward state [] picks [#logitile.pick<"z" at "i" places 64>] init {
       logitile.yield

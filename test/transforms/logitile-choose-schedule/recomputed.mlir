@@ -1,7 +1,7 @@
 // A backward pass of its own: what it reads is saved, or made again.
 
 // All logits saved. The gradient is made vocabulary split by vocabulary split beside them; the hidden gradient is summed over the vocabulary splits in f32.
-// RUN: sed 's/$ELEMENT/f32/; s/$GRADIENTS/"z.hidden", "z.weight"/; s/$PLAN/mode = split, tokens = 4096, workspace = 900000000, chunks = 0, accumulate = false/' \
+// RUN: sed 's/$ELEMENT/f32/; s/$GRADIENTS/<hidden of "z">, <weight of "z">/; s/$PLAN/mode = split, tokens = 4096, workspace = 900000000, chunks = 0, accumulate = false/' \
 // RUN:     %S/Inputs/square.mlir | %schedule | FileCheck %s --check-prefix=SAVED
 // SAVED: stored 30000 {
 // SAVED-DAG: logitile.buffer @known_twice saved result of @loss[1]
@@ -21,7 +21,7 @@
 // SAVED-NEXT: logitile.launch "round_z_hidden" from @round_rows
 
 // A part of the vocabulary saved, the rest made again behind it. Sums go on from one part to the other.
-// RUN: sed 's/$ELEMENT/f32/; s/$GRADIENTS/"z.hidden", "z.weight"/; s/$PLAN/mode = split, tokens = 4096, workspace = 400000000, chunks = 0, accumulate = false/' \
+// RUN: sed 's/$ELEMENT/f32/; s/$GRADIENTS/<hidden of "z">, <weight of "z">/; s/$PLAN/mode = split, tokens = 4096, workspace = 400000000, chunks = 0, accumulate = false/' \
 // RUN:     %S/Inputs/square.mlir | %schedule | FileCheck %s --check-prefix=PART
 // PART: stored 15360 {
 // PART-DAG: logitile.buffer @stored_z saved stored of "z" window 15360
@@ -38,7 +38,7 @@
 // PART-NEXT: logitile.launch "z_hidden" {{.*}} accumulate always
 
 // Nothing saved but values per token. With room for it, several vocabulary splits of the gradient at a time, in chunks of tokens.
-// RUN: sed 's/$ELEMENT/f32/; s/$GRADIENTS/"z.hidden", "z.weight"/; s/$PLAN/mode = split, tokens = 4096, workspace = 90000000, chunks = 0, accumulate = false/' \
+// RUN: sed 's/$ELEMENT/f32/; s/$GRADIENTS/<hidden of "z">, <weight of "z">/; s/$PLAN/mode = split, tokens = 4096, workspace = 90000000, chunks = 0, accumulate = false/' \
 // RUN:     %S/Inputs/square.mlir | %schedule | FileCheck %s --check-prefix=AGAIN
 // AGAIN: stored 0 {
 // AGAIN-NOT: stored of
@@ -52,11 +52,11 @@
 // AGAIN-NEXT: logitile.launch "z_weight" {{.*}} accumulate tokens
 
 // A GPU makes the gradients of a quarter of the vocabulary at a time: those of one vocabulary split would leave most of it idle.
-// RUN: sed -e 's/$ELEMENT/f32/; s/$GRADIENTS/"z.hidden", "z.weight"/; s/$PLAN/mode = split, tokens = 128, workspace = 20000000, chunks = 0, accumulate = false/' \
+// RUN: sed -e 's/$ELEMENT/f32/; s/$GRADIENTS/<hidden of "z">, <weight of "z">/; s/$PLAN/mode = split, tokens = 128, workspace = 20000000, chunks = 0, accumulate = false/' \
 // RUN:     -e 's/cpu:avx2", threads = 4/cuda:sm_80", threads = 108/' %S/Inputs/square.mlir | %schedule | FileCheck %s --check-prefix=GPU
 // GPU: vocab_split 512 stored 30000 {
 // GPU: logitile.loop vocab_splits 15 from 0 to 59 {
-// RUN: sed -e 's/$ELEMENT/f32/; s/$GRADIENTS/"z.hidden", "z.weight"/; s/$PLAN/mode = split, tokens = 512, workspace = 60000000, chunks = 0, accumulate = false/' \
+// RUN: sed -e 's/$ELEMENT/f32/; s/$GRADIENTS/<hidden of "z">, <weight of "z">/; s/$PLAN/mode = split, tokens = 512, workspace = 60000000, chunks = 0, accumulate = false/' \
 // RUN:     -e 's/cpu:avx2", threads = 4/cuda:sm_80", threads = 108/' %S/Inputs/square.mlir | %schedule | FileCheck %s --check-prefix=GPU-PART
 // GPU-PART: vocab_split 512 stored 14848 {
 // GPU-PART: logitile.loop vocab_splits 15 from 0 to 29 {

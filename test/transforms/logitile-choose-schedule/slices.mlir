@@ -13,8 +13,8 @@
 // CHECK: logitile.loop vocab_splits
 // CHECK-NEXT: logitile.launch "gradient" from @gradient<{{[^>]*}}> using panels
 // CHECK: logitile.launch "round_z_hidden" from @round_rows
-module attributes {logitile.request = #logitile.request<projections = [<"z", hidden = 64, element = f32>], dense = {}, gradients = ["z.hidden", "z.weight"],
-    gradient_types = {}, mode = early, tokens = 256, workspace = 300000000, chunks = 0, accumulate = false, target = "cpu:avx2", threads = 1,
+module attributes {logitile.request = #logitile.request<projections = [<"z", hidden = 64, element = f32>], dense = {}, gradients = [<hidden of "z">, <weight of "z">],
+    mode = early, tokens = 256, workspace = 300000000, chunks = 0, accumulate = false, target = "cpu:avx2", threads = 1,
     slice = <columns = 4000, part = gradient, sweep = 0>>} {
   logitile.program @p vocab 32000 columns 4000 sweeps [1, 0] outputs [#logitile.output<"loss" : f32 is <@finish1[0]>>] indices [] checked [] {
     logitile.finish @finish1 prologue results ["loss" : f32] {

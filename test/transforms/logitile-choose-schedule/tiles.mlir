@@ -1,5 +1,5 @@
 // Sizes of a request take the place of those of the table; the others stay.
-// RUN: sed 's/$ELEMENT/f32/; s/$GRADIENTS/"z.hidden", "z.weight"/; s/$PLAN/mode = early, tokens = 4096, workspace = 1000000000, chunks = 0, accumulate = false/; s/threads = 4/threads = 4, tiles = {TM = 128, TKweight = 64}/' \
+// RUN: sed 's/$ELEMENT/f32/; s/$GRADIENTS/<hidden of "z">, <weight of "z">/; s/$PLAN/mode = early, tokens = 4096, workspace = 1000000000, chunks = 0, accumulate = false/; s/threads = 4/threads = 4, tiles = {TM = 128, TKweight = 64}/' \
 // RUN:     %S/Inputs/square.mlir | %schedule | FileCheck %s
 // CHECK: logitile.launch "squares" from @sweep<TK = 256, TM = 128, TN = 120,
 // CHECK: logitile.launch "z_weight" from @contract_weight<D = 512, TD = 512, TK = 64, TN = 120,

@@ -14,7 +14,7 @@
 // FORWARD-NEXT: }
 
 // The gradient of hidden alone: nothing is packed for the other one.
-// RUN: sed 's/$ELEMENT/f32/; s/$GRADIENTS/"z.hidden"/; s/$PLAN/mode = early, tokens = 4096, workspace = 1000000000, chunks = 0, accumulate = false/' \
+// RUN: sed 's/$ELEMENT/f32/; s/$GRADIENTS/<hidden of "z">/; s/$PLAN/mode = early, tokens = 4096, workspace = 1000000000, chunks = 0, accumulate = false/' \
 // RUN:     %S/Inputs/square.mlir | %schedule | FileCheck %s --check-prefix=HIDDEN
 // HIDDEN-NOT: "packed.z.columns"
 // HIDDEN-NOT: "gradient.z.weight"
@@ -22,7 +22,7 @@
 // HIDDEN-NEXT: }
 
 // That of the weight, added to what the caller's buffer holds.
-// RUN: sed 's/$ELEMENT/f32/; s/$GRADIENTS/"z.weight"/; s/$PLAN/mode = early, tokens = 4096, workspace = 1000000000, chunks = 0, accumulate = true/' \
+// RUN: sed 's/$ELEMENT/f32/; s/$GRADIENTS/<weight of "z">/; s/$PLAN/mode = early, tokens = 4096, workspace = 1000000000, chunks = 0, accumulate = true/' \
 // RUN:     %S/Inputs/square.mlir | %schedule | FileCheck %s --check-prefix=WEIGHT
 // WEIGHT-NOT: "gradient.z.hidden"
 // WEIGHT: logitile.launch "z_weight" from @contract_weight<{{.*}} accumulate always{{$}}

@@ -7,7 +7,7 @@
 // CHECK: logitile.sweep @forward0 forward state ["arg0.index" : i32, "arg0.value" : f32, "carry1" : f32]
 // CHECK: } update {
 // CHECK: %[[SEED:.*]] = logitile.input scalar "seed" : i32
-// CHECK: %[[TOKEN:.*]] = logitile.input token "call.token" : i32
+// CHECK: %[[TOKEN:.*]] = logitile.input token_index : i32
 // CHECK: %[[COLUMN:.*]] = logitile.column : i32
 // CHECK: %[[U:.*]] = logitile.uniform %[[SEED]], %{{.*}}, %[[TOKEN]], %[[COLUMN]] : f32
 // CHECK: %[[X:.*]] = arith.addf %{{.*}}, %[[U]] : f32
@@ -19,7 +19,7 @@ logitile.loss @draw vocab 100 outputs ["index", "logit"] {
   %z = logitile.input logits "z" : f32
   %seed = logitile.input scalar "seed" : i32
   %stream = arith.constant 1 : i32
-  %token = logitile.input token "call.token" : i32
+  %token = logitile.input token_index : i32
   %column = logitile.column : i32
   %u = logitile.uniform %seed, %stream, %token, %column : f32
   %x = arith.addf %z, %u : f32
@@ -37,7 +37,7 @@ logitile.loss @draw vocab 100 outputs ["index", "logit"] {
 logitile.loss @one_for_each_token vocab 100 outputs ["loss"] gradient of ["loss"] wrt ["scale"] {
   %scale = logitile.input token "scale" : f32
   %seed = logitile.input scalar "seed" : i32
-  %token = logitile.input token "call.token" : i32
+  %token = logitile.input token_index : i32
   %column = logitile.column : i32
   %u = logitile.uniform %seed, %seed, %token, %column : f32
   %seven = arith.constant 7 : i32

@@ -1,7 +1,7 @@
 // A slice of the vocabulary: what other slices may have is caught by sweeps, and nothing is left to sum with the gradient.
 // RUN: %form_sweeps %s | FileCheck %s
 
-module attributes {logitile.request = #logitile.request<projections = [], dense = {}, gradients = [], gradient_types = {}, mode = early, tokens = 8,
+module attributes {logitile.request = #logitile.request<projections = [], dense = {}, gradients = [], mode = early, tokens = 8,
     workspace = 1000000, chunks = 0, accumulate = false, target = "cpu:avx2", threads = 1, slice = <columns = 40, part = finish, sweep = 0>>} {
 
 // Entries of inputs in memory are picked like those of logits; a bool is kept as a number.

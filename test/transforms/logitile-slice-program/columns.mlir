@@ -4,13 +4,13 @@
 // RUN: sed 's/$PART/sweep, sweep = 0/' %S/Inputs/two_sweeps.mlir | logitile-opt --logitile-slice-program | FileCheck %s --check-prefix=PICK
 // PICK: %[[COLUMN:.*]] = logitile.column : i32
 // PICK-NEXT: %[[NEXT:.*]] = logitile.known <@finish0[0]> : i32
-// PICK-NEXT: %[[OFFSET:.*]] = logitile.input scalar "slice.offset" : i32
+// PICK-NEXT: %[[OFFSET:.*]] = logitile.input slice_offset : i32
 // PICK-NEXT: %[[LOCAL:.*]] = arith.subi %[[NEXT]], %[[OFFSET]] : i32
 // PICK-NEXT: arith.cmpi eq, %[[COLUMN]], %[[LOCAL]] : i32
 
 // RUN: sed 's/$PART/sweep, sweep = 1/' %S/Inputs/two_sweeps.mlir | logitile-opt --logitile-slice-program | FileCheck %s --check-prefix=ORDER
 // ORDER: %[[COLUMN:.*]] = logitile.column : i32
-// ORDER-NEXT: %[[OFFSET:.*]] = logitile.input scalar "slice.offset" : i32
+// ORDER-NEXT: %[[OFFSET:.*]] = logitile.input slice_offset : i32
 // ORDER-NEXT: %[[GLOBAL:.*]] = arith.addi %[[COLUMN]], %[[OFFSET]] : i32
 // ORDER: arith.cmpi sgt, %[[GLOBAL]],
 
@@ -18,7 +18,7 @@
 // RUN: sed 's/$PART/gradient, sweep = 0/' %S/Inputs/two_sweeps.mlir | logitile-opt --logitile-slice-program | FileCheck %s --check-prefix=ROWS
 // ROWS: logitile.finish @local_columns backward results ["local.0" : i32, "local.1" : i32] {
 // ROWS-NEXT: %[[NEXT:.*]] = logitile.known <@finish0[0]> : i32
-// ROWS-NEXT: %[[OFFSET:.*]] = logitile.input scalar "slice.offset" : i32
+// ROWS-NEXT: %[[OFFSET:.*]] = logitile.input slice_offset : i32
 // ROWS-NEXT: %[[LOCAL:.*]] = arith.subi %[[NEXT]], %[[OFFSET]] : i32
 // ROWS-NEXT: %[[COLUMNS:.*]] = arith.constant 40 : i32
 // ROWS-NEXT: %[[INSIDE:.*]] = arith.cmpi ult, %[[LOCAL]], %[[COLUMNS]] : i32

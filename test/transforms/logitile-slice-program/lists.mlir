@@ -7,7 +7,7 @@
 // SWEEP-NEXT: %[[NONE:.*]] = arith.constant -1 : i32
 // SWEEP-NEXT: %[[LEAST:.*]] = arith.constant 0xFF800000 : f32
 // SWEEP-NEXT: %[[IS_ENTRY:.*]] = arith.cmpi sgt, %[[COLUMN]], %[[NONE]] : i32
-// SWEEP-NEXT: %[[OFFSET:.*]] = logitile.input scalar "slice.offset" : i32
+// SWEEP-NEXT: %[[OFFSET:.*]] = logitile.input slice_offset : i32
 // SWEEP-NEXT: %[[INDEX:.*]] = arith.addi %[[COLUMN]], %[[OFFSET]] : i32
 // SWEEP-NEXT: %[[A:.*]] = arith.select %[[IS_ENTRY]], %[[VALUE]], %[[LEAST]] : f32
 // SWEEP-NEXT: %[[B:.*]] = arith.select %[[IS_ENTRY]], %[[INDEX]], %[[NONE]] : i32

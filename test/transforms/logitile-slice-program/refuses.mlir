@@ -11,7 +11,7 @@ module {
 
 // -----
 
-module attributes {logitile.request = #logitile.request<projections = [], dense = {}, gradients = [], gradient_types = {}, mode = early, tokens = 8,
+module attributes {logitile.request = #logitile.request<projections = [], dense = {}, gradients = [], mode = early, tokens = 8,
     workspace = 1000000, chunks = 0, accumulate = false, target = "cpu:avx2", threads = 1, slice = <columns = 4, part = gradient, sweep = 0>>} {
   // expected-error @below {{has fused sweep @fused, whose sums no slice can merge}}
   logitile.program @p vocab 5 columns 4 outputs [] indices [] checked [] {

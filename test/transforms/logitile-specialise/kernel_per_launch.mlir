@@ -11,7 +11,7 @@
 // CHECK: logitile.program @q
 // CHECK-NOT: logitile.kernel
 module @m attributes {logitile.request = #logitile.request<
-    projections = [<"z", hidden = 24, element = f32>], dense = {}, gradients = [], gradient_types = {}, mode = forward, tokens = 40,
+    projections = [<"z", hidden = 24, element = f32>], dense = {}, gradients = [], mode = forward, tokens = 40,
     workspace = 1024, chunks = 0, accumulate = false, target = "cpu:avx2", threads = 2>} {
   logitile.program @p vocab 300 outputs [] indices [] checked [] {
     logitile.schedule tokens [0, 4096) vocab_split 100 stored 0 {

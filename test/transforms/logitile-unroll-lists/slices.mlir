@@ -15,7 +15,7 @@
 // CHECK: %[[ALL:.*]] = arith.addf %[[AB]], %[[TC]] : f32
 // CHECK-NEXT: logitile.yield %[[ALL]] : f32
 module attributes {logitile.request = #logitile.request<projections = [#logitile.projection<"z", hidden = 8, element = f32>], dense = {}, gradients = [],
-    gradient_types = {}, mode = forward, tokens = 64, workspace = 10000000, chunks = 0, accumulate = false, target = "cpu:avx2", threads = 1,
+    mode = forward, tokens = 64, workspace = 10000000, chunks = 0, accumulate = false, target = "cpu:avx2", threads = 1,
     slice = #logitile.slice<columns = 50, part = finish, sweep = 0>>} {
   logitile.loss @weighted vocab 100 outputs ["loss"] {
     %z = logitile.input logits "z" : f32

@@ -261,17 +261,17 @@ private:
   }
   void nameGradients() {
     using Kind = GradientPlan::Kind;
-    using Of = GradientPlan::Of;
-    auto add = [&](Kind kind, Of of, int64_t owner, const char *name, const char *buffer) {
-      plan.gradients.push_back({kind, name, ElementType::F32, {indexOf(buffer)}, false, of, owner});
+    using Part = OperandPart;
+    auto add = [&](Kind kind, Part part, int64_t number, const char *owner, const char *buffer) {
+      plan.gradients.push_back({kind, part, owner, number, ElementType::F32, {indexOf(buffer)}, false});
     };
-    add(Kind::Direct, Of::Hidden, 0, "z.hidden", "gradient_z_hidden");
-    add(Kind::Direct, Of::Weight, 0, "z.weight", "gradient_z_weight");
+    add(Kind::Direct, Part::Hidden, 0, "z", "gradient_z_hidden");
+    add(Kind::Direct, Part::Weight, 0, "z", "gradient_z_weight");
     plan.gradients.back().accumulates = options.accumulates;
-    add(Kind::Direct, Of::Input, Mask, "mask", "gradient_mask");
-    add(Kind::Vocab, Of::Input, Bias, "bias", "sum_bias");
-    add(Kind::Token, Of::Input, Alpha, "alpha", "known_dalpha");
-    add(Kind::Scalar, Of::Input, Beta, "beta", "known_dbeta");
+    add(Kind::Direct, Part::Input, Mask, "mask", "gradient_mask");
+    add(Kind::Vocab, Part::Input, Bias, "bias", "sum_bias");
+    add(Kind::Token, Part::Input, Alpha, "alpha", "known_dalpha");
+    add(Kind::Scalar, Part::Input, Beta, "beta", "known_dbeta");
   }
 
   const PlanOptions options;

@@ -35,8 +35,7 @@ Request request() {
   request.locatedSpec = "spec with places";
   request.projections = {{"z", kHidden, ElementType::F32}};
   request.dense = {{"mask", ElementType::F32}};
-  request.gradients = {"z.hidden"};
-  request.gradientTypes = {{"z.hidden", ElementType::F32}};
+  request.gradients = {{OperandPart::Hidden, "z", ElementType::F32}};
   request.mode = Mode::Split;
   request.workspace = 1 << 20;
   request.target = "cpu:portable";

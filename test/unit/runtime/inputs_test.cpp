@@ -177,7 +177,7 @@ TEST(EntriesOfATokenInput, ValuesAndGradients) {
   plan.inputs[1].entries = 2; // the kernels read entry 1 of "alpha"
   plan.buffers[plan.findBuffer(BufferRole::Input, 1)].entry = 1;
   GradientPlan &gradient = plan.gradients[4];
-  ASSERT_EQ(gradient.name, "alpha");
+  ASSERT_EQ(gradient.owner, "alpha");
   gradient.buffers.insert(gradient.buffers.begin(), -1);
 
   TestCall call({2, 7});

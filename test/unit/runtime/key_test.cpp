@@ -10,8 +10,7 @@ static Request request() {
   request.spec = "logitile.loss @a {}";
   request.projections = {{"student", 64, ElementType::F32}, {"teacher", 32, ElementType::BF16}};
   request.dense = {{"mask", ElementType::F32}};
-  request.gradients = {"student.hidden", "bias"};
-  request.gradientTypes = {{"bias", ElementType::BF16}};
+  request.gradients = {{OperandPart::Hidden, "student"}, {OperandPart::Input, "bias", ElementType::BF16}};
   request.mode = Mode::Early;
   request.workspace = 1 << 20;
   request.target = "cpu:avx2";
@@ -31,11 +30,11 @@ static const std::function<void(Request &)> kChanges[] = {
     [](Request &r) { r.dense["mask"] = ElementType::BF16; },
     [](Request &r) { r.dense["mask2"] = ElementType::F32; },
     [](Request &r) { r.dense.clear(); },
-    [](Request &r) { r.gradients[1] = "student.weight"; },
-    [](Request &r) { r.gradients.push_back("student.weight"); },
-    [](Request &r) { r.gradients = {"student.hiddenbias"}; },
-    [](Request &r) { r.gradientTypes["bias"] = ElementType::F32; },
-    [](Request &r) { r.gradientTypes["student.hidden"] = ElementType::F32; },
+    [](Request &r) { r.gradients[1].owner = "biases"; },
+    [](Request &r) { r.gradients[0].part = OperandPart::Weight; },
+    [](Request &r) { r.gradients[1].element = ElementType::F32; },
+    [](Request &r) { r.gradients.push_back({OperandPart::Weight, "student"}); },
+    [](Request &r) { r.gradients.pop_back(); },
     [](Request &r) { r.mode = Mode::Forward; },
     [](Request &r) { r.mode = Mode::Split; },
     [](Request &r) { r.workspace += 1; },
@@ -67,7 +66,7 @@ TEST(KernelKey, LocationsDoNotChangeIt) {
 TEST(KernelKey, IsTheSameInEveryProcess) {
   // A key names entries of caches that outlive processes: this value changes only with the layout of keys.
   EXPECT_EQ(KernelKey::of(Request(), "").hex().size(), 64u);
-  EXPECT_EQ(KernelKey::of(request(), "build").hex(), "6952e3fe4e7237f97a2b3016d9a93423c2f29a54cc2d5369939e25f49bff7009");
+  EXPECT_EQ(KernelKey::of(request(), "build").hex(), "37b46a1daf95fc711874c062d0b187e1ab052c7c40f00c71d2ccac663a1421a6");
 }
 TEST(KernelKey, IsTheDigestOfBytesThatNameTheBuild) {
   std::set<std::string> spellings{requestBytes(request(), "build")};

@@ -259,13 +259,13 @@ TEST(PlanRefusal, InconsistentPlans) {
   expectInconsistent(plan, "output 'loss'");
   plan = good;
   plan.gradients[1].buffers = {};
-  expectInconsistent(plan, "gradient 'z.weight'");
+  expectInconsistent(plan, "the gradient of weight 'z'");
   plan = good;
   plan.buffers[0].owner = 1; // there is one projection
   expectInconsistent(plan, "buffer 'z_hidden'");
   plan = good;
-  plan.gradients[0].owner = 1;
-  expectInconsistent(plan, "gradient 'z.hidden'");
+  plan.gradients[0].number = 1;
+  expectInconsistent(plan, "the gradient of hidden 'z'");
   plan = good;
   plan.buffers[5].alias = 5;
   expectInconsistent(plan, "buffer 'map_mask'");

@@ -14,7 +14,7 @@ import jax
 from jax.custom_derivatives import SymbolicZero
 
 from ...errors import CallTypeError
-from ..slots import part_of
+from ..slots import Place, by_name, by_position, part_of
 from ..stand_ins import ShapeDtype
 from ..traced import KeyedCall, Mask, Traceable
 from .primitives import run
@@ -47,14 +47,14 @@ def _of_all_slices(
     """The arguments as if the vocabulary were whole, as shapes, and the array that each stands for."""
     arrays: dict[int, Any] = {}
 
-    def shape_of(slot: str, item: Any) -> Any:
+    def shape_of(place: Place, item: Any) -> Any:
         if isinstance(item, (tuple, list)):
-            return tuple(shape_of(part_of(slot, i), part) for i, part in enumerate(item))
+            return tuple(shape_of(part_of(place, i), part) for i, part in enumerate(item))
         if item is None:
             return None
         array = jax.numpy.asarray(item)
         shape = list(array.shape)
-        (kind,) = head.slot_axes((slot,)) if slot != "divisor" else ("scalar",)
+        (kind,) = head.slot_axes((place,))
         position = {"weight": 1 if head.is_transposed else 0, "vocab": 0, "dense": -1}.get(kind)
         if position is not None and shape:
             shape[position] *= size
@@ -62,8 +62,8 @@ def _of_all_slices(
         arrays[id(stand_in)] = array
         return stand_in
 
-    whole = tuple(shape_of(str(i), item) for i, item in enumerate(args))
-    return (whole, {name: shape_of(name, item) for name, item in inputs.items()}), arrays
+    whole = tuple(shape_of(by_position(i), item) for i, item in enumerate(args))
+    return (whole, {name: shape_of(by_name(name), item) for name, item in inputs.items()}), arrays
 
 
 class _Place:

@@ -17,7 +17,7 @@ from torch import Tensor
 from ...errors import CallTypeError
 from .. import capture
 from ..capture import Capturable, Mask, Slot
-from ..slots import given_slots, spelled
+from ..slots import Place, given_slots, spelled, told
 from .autograd import final
 from .tensors import check_whole
 from .watching import rounds_to
@@ -59,13 +59,13 @@ def distinct(tensors: Sequence[Tensor]) -> list[Tensor]:
     return made
 
 
-def flattened(args: tuple[Any, ...], inputs: dict[str, Any]) -> tuple[tuple[str, ...], list[Tensor]]:
+def flattened(args: tuple[Any, ...], inputs: dict[str, Any]) -> tuple[tuple[Place, ...], list[Tensor]]:
     """Slots and their tensors; numbers become some."""
     given = list(given_slots(args, inputs))
-    return tuple(slot for slot, _ in given), [tensor_of(slot, item) for slot, item in given]
+    return tuple(slot for slot, _ in given), [tensor_of(told(slot), item) for slot, item in given]
 
 
-def tensor_of(slot: str, item: Any) -> Tensor:
+def tensor_of(name: str, item: Any) -> Tensor:
     """An input as a tensor: arrays keep their type; numbers are what Python calculates with.
 
     Raises:
@@ -75,7 +75,7 @@ def tensor_of(slot: str, item: Any) -> Tensor:
         return item
     if isinstance(item, bool):
         raise CallTypeError(
-            f"'{slot}' is the bool {item}, but a graph takes tensors and numbers; pass a tensor"
+            f"'{name}' is the bool {item}, but a graph takes tensors and numbers; pass a tensor"
         )
     try:
         if isinstance(item, float):  # in a sum: a graph with torch.tensor(item) is made anew for each item
@@ -86,11 +86,11 @@ def tensor_of(slot: str, item: Any) -> Tensor:
         return torch.as_tensor(item, device="cpu")
     except (TypeError, ValueError, OverflowError, RuntimeError) as error:
         raise CallTypeError(
-            f"'{slot}' is no tensor, and torch makes none of it for a graph ({error}); pass a tensor"
+            f"'{name}' is no tensor, and torch makes none of it for a graph ({error}); pass a tensor"
         ) from None
 
 
-def _facts(slot: str, axis: str, tensor: Tensor, leading: Sequence[int]) -> tuple[Any, ...]:
+def _facts(slot: Place, axis: str, tensor: Tensor, leading: Sequence[int]) -> tuple[Any, ...]:
     """The fields of a Slot; graph capture takes plain values alone for constants."""
     rank = len(leading)
     follows = axis in ("hidden", "token", "dense") and tuple(tensor.shape[:rank]) == tuple(leading)
@@ -177,9 +177,9 @@ def _gradients(
 
 
 @torch.compiler.assume_constant_result
-def slot_axes(token: str, names: tuple[str, ...]) -> tuple[str, ...]:
+def slot_axes(token: str, places: tuple[Place, ...]) -> tuple[str, ...]:
     """What each slot has an axis for; see Capturable.slot_axes."""
-    return capture.head_of_token(token).slot_axes(names)
+    return capture.head_of_token(token).slot_axes(places)
 
 
 @torch.compiler.assume_constant_result

@@ -1,5 +1,5 @@
 module attributes {logitile.request = #logitile.request<projections = [#logitile.projection<"z", hidden = 8, element = f32>], dense = {}, gradients = [],
-    gradient_types = {}, mode = forward, tokens = 8, workspace = 100000000, chunks = 0, accumulate = false, target = "cpu:avx2", threads = 1,
+    mode = forward, tokens = 8, workspace = 100000000, chunks = 0, accumulate = false, target = "cpu:avx2", threads = 1,
     slice = <columns = 40, part = $PART>>} {
   logitile.program @p vocab 100 columns 40 outputs [#logitile.output<"values" : f32 is <@top[0]>>, #logitile.output<"loss" : f32 is <@after[0]>>] indices [] checked [] {
     logitile.sweep @forward0 forward state [] lists [5] init {

@@ -1,5 +1,5 @@
 module attributes {logitile.request = #logitile.request<projections = [#logitile.projection<"z", hidden = 8, element = f32>], dense = {}, gradients = [],
-    gradient_types = {}, mode = early, tokens = 8, workspace = 100000000, chunks = 0, accumulate = false, target = "cpu:avx2", threads = 1,
+    mode = early, tokens = 8, workspace = 100000000, chunks = 0, accumulate = false, target = "cpu:avx2", threads = 1,
     slice = <columns = 40, part = $PART>>} {
   logitile.program @p vocab 100 columns 40 outputs [#logitile.output<"loss" : f32 is <@finish2[0]>>] indices ["t"] checked [#logitile.result<@finish0[0]>] {
     logitile.finish @finish0 prologue results ["next" : i32] {
