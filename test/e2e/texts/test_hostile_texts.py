@@ -55,7 +55,6 @@ def test_the_request_of_these_tests_is_a_good_one():
             {"projections": [("z", 2**55, 2, 2, 2)]},
             "hidden size 36028797018963968 of projection 'z' is too large",
         ),
-        (SPEC, {"tiles": "TM=1048576"}, "'tiles' has \"TM\" = 1048576; 16384 is the most"),
         (SPEC.replace('"target"', '""'), {}, "spec:4:13: .*is of a token input without a name"),
         (SPEC.replace("vocab 50", "vocab 9223372036854775807"), {}, "spec:2:1: .*is too large; 2147418112"),
         (SPEC.replace("%loss :", "%loss#2147483648 :"), {}, "spec:8:23: an op has at most 65535 results"),
@@ -64,7 +63,7 @@ def test_the_request_of_these_tests_is_a_good_one():
         ("nothing like it", {}, "spec:1:1: "),
         ("llvm.func @f()", {}, "spec:1:1: Dialect `llvm' not found"),
     ],
-    ids=map(str, range(13)),
+    ids=map(str, range(12)),
 )
 def test_hostile_requests_are_errors(spec, request_, message):
     made = program(spec, **request_)
@@ -72,6 +71,13 @@ def test_hostile_requests_are_errors(spec, request_, message):
         made.plan(8)
     with pytest.raises(lt.CompileError, match=message):
         made.stage(8, "plan")
+
+
+def test_a_huge_tile_is_refused_before_anything_is_compiled():
+    with pytest.raises(
+        lt.CallValueError, match="^tile size 'TM' is 1048576; 16384 is the most; take sizes of"
+    ):
+        program(SPEC, tiles="TM=1048576")
 
 
 def test_what_llvm_does_not_survive_is_an_error_of_a_text():

@@ -10,7 +10,7 @@
 // CHECK-NOT: sum_list
 // CHECK: logitile.yield %[[SUM]], %[[LIST]], %{{.*}} : f32, i32, f32
 module attributes {logitile.request = #logitile.request<projections = [#logitile.projection<"z", hidden = 8, element = f32>], dense = {}, gradients = [],
-    gradient_types = {}, mode = forward, tokens = 64, workspace = 10000000, chunks = 0, accumulate = false, target = "cpu:avx2", threads = 1,
+    mode = forward, tokens = 64, workspace = 10000000, chunks = 0, accumulate = false, target = "cpu:avx2", threads = 1,
     slice = #logitile.slice<columns = 50, part = finish, sweep = 0>>} {
   logitile.loss @best vocab 1000 outputs ["loss", "indices", "values"] {
     %z = logitile.input logits "z" : f32
