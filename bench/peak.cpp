@@ -1,5 +1,6 @@
-// peak.cpp - what this machine can do at most: fused multiply-adds that touch registers only, and bytes read from a file in memory.
-// Rates of kernels are stated as shares of these. Prints JSON: GFLOP/s of all threads together, for reading GB/s.
+// peak.cpp - what this machine can do at most: fused multiply-adds that touch registers only, and
+// bytes read from a file in memory. Rates of kernels are stated as shares of these. Prints JSON:
+// GFLOP/s of all threads together, for reading GB/s.
 #include <algorithm>
 #include <cerrno>
 #include <cpuid.h>
@@ -19,7 +20,8 @@
 #include <unistd.h>
 #include <vector>
 
-/// Seconds that this thread worked. On a machine that others use too, wall time would count what they took.
+/// Seconds that this thread worked. On a machine that others use too, wall time would count what
+/// they took.
 static double workedSeconds() {
   timespec time;
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
@@ -29,7 +31,8 @@ static double workedSeconds() {
 // Twelve independent sums hide the latency; their values stay small.
 constexpr int kSums = 12;
 constexpr long kSteps = 1 << 21;
-/// Without this compilers see that all sums are equal and that nobody reads them, and make one of them, or none.
+/// Without this compilers see that all sums are equal and that nobody reads them, and make one of
+/// them, or none.
 #define HIDDEN(sum) asm volatile("" : "+v"(sum))
 /// A loop over the array would keep the sums in memory, with some compilers.
 #define TWELVE(step)                                                                                                                       \
@@ -84,7 +87,8 @@ __attribute__((target("avx512f,avx512bf16"))) static double flopsBf16(int) {
 }
 #undef STEP
 
-/// Four sums in tile registers of AMX, 16 rows of 64 bytes each; two more such registers are the operands. All are zero.
+/// Four sums in tile registers of AMX, 16 rows of 64 bytes each; two more such registers are the
+/// operands. All are zero.
 static double flopsTiles(int) {
   constexpr long kTileSteps = kSteps / 64;
   struct {
@@ -101,7 +105,8 @@ static double flopsTiles(int) {
   return 2.0 * 16 * 16 * 32 * 4 * kTileSteps;
 }
 
-/// Of the processor, and of the kernel, which makes room for the registers only where a process asks for it.
+/// Of the processor, and of the kernel, which makes room for the registers only where a process
+/// asks for it.
 static bool hasTiles() {
   constexpr unsigned kTiles = 1u << 24, kBf16 = 1u << 22;
   constexpr long kRequestPermission = 0x1023, kTileData = 18;
@@ -131,8 +136,8 @@ static void mapFile(const char *path, int threads) {
     throw std::system_error(errno, std::generic_category(), path);
   mappedFile = {static_cast<const char *>(memory), static_cast<size_t>(facts.st_size), threads};
 }
-/// Reads the part of one thread at four places that are far apart: that is quicker than one, whatever is done with the bytes. SSE
-/// is enough: memory is slower.
+/// Reads the part of one thread at four places that are far apart: that is quicker than one,
+/// whatever is done with the bytes. SSE is enough: memory is slower.
 __attribute__((target("sse2"))) static double bytesRead(int thread) {
   constexpr size_t kPlaces = 4, kLine = 64;
   size_t part = mappedFile.size / mappedFile.threads / kPlaces / kLine * kLine;
@@ -147,8 +152,9 @@ __attribute__((target("sse2"))) static double bytesRead(int thread) {
   return static_cast<double>(kPlaces * part);
 }
 
-/// Five rounds, all threads together, in units of 1e9 per second. The best of them for what a core does by itself; the median for
-/// memory, whose speed other machines on the same host have a say in.
+/// Five rounds, all threads together, in units of 1e9 per second. The best of them for what a core
+/// does by itself; the median for memory, whose speed other machines on the same host have a say
+/// in.
 static double measure(double (*work)(int), int threads, bool isOfMemory) {
   std::vector<double> rounds;
   for (int round = 0; round < 5; ++round) {

@@ -1,5 +1,5 @@
-// Compile.cpp - drives the stages: parse, run each stage's passes, read the plan, emit code. The passes of a stage are in
-// Pipelines.cpp.
+// Compile.cpp - drives the stages: parse, run each stage's passes, read the plan, emit code. The
+// passes of a stage are in Pipelines.cpp.
 #include "compiler/Compile.h"
 #include "compiler/Codegen/LLVMTarget.h"
 #include "compiler/Pipelines.h"
@@ -92,8 +92,9 @@ public:
     return succeeded(target) ? *target : nullptr;
   }
 
-  /// The plan of a text whose launches are chosen already. Of the device stage it is read from kernels that are made once more from
-  /// the program in the text: functions do not say how they are launched.
+  /// The plan of a text whose launches are chosen already. Of the device stage it is read from
+  /// kernels that are made once more from the program in the text: functions do not say how they
+  /// are launched.
   bool readPlanOfText() {
     if (at < Stage::Tiles)
       return true; // lower reads it
@@ -210,7 +211,8 @@ public:
   }
 
 private:
-  /// Puts another target into the request. From the plan stage on, much is chosen for a kind of target.
+  /// Puts another target into the request. From the plan stage on, much is chosen for a kind of
+  /// target.
   bool retarget(const std::string &name) {
     std::shared_ptr<const Target> own = target();
     std::string error;

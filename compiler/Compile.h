@@ -1,5 +1,5 @@
-// Compile.h - the one entry of the compiler: a spec and what is asked for in, a launch plan or a reason out.
-// No MLIR here: the runtime includes it.
+// Compile.h - the one entry of the compiler: a spec and what is asked for in, a launch plan or a
+// reason out. No MLIR here: the runtime includes it.
 #pragma once
 #include "compiler/Request.h"
 #include "compiler/Stages.h"
@@ -32,10 +32,11 @@ struct CompileResult {
   double predictedSeconds = 0;   // where there is a schedule: of a call with the tokens of the request
 };
 
-/// Compiles down to code. Never prints or exits; throws as letLLVMThrow says (Support/LLVMErrors.h). A compilation that is cancelled
-/// ends in an error.
+/// Compiles down to code. Never prints or exits; throws as letLLVMThrow says
+/// (Support/LLVMErrors.h). A compilation that is cancelled ends in an error.
 CompileResult compileRequest(const CompileRequest &request);
-/// Goes no further than the schedule, which takes milliseconds: a result without a plan. Its error is empty where there is one.
+/// Goes no further than the schedule, which takes milliseconds: a result without a plan. Its error
+/// is empty where there is one.
 CompileResult predictRequest(const CompileRequest &request);
 
 struct StageText {
@@ -43,7 +44,8 @@ struct StageText {
   std::string error;
   Stage failed = Stage::Spec;
 };
-/// The text of one stage on the way. 'kernel' limits tiles, device and llvm to one kernel ("" for all).
+/// The text of one stage on the way. 'kernel' limits tiles, device and llvm to one kernel ("" for
+/// all).
 StageText printStage(const CompileRequest &request, Stage to, const std::string &kernel);
 
 struct StageTrace {

@@ -1,5 +1,6 @@
 //===- Passes.td - the passes, each with its contract -----------------------------------------------------------===//
-// What is here: what every pass takes, gives and refuses. A file of the same name in Transforms/ or Conversion/ does it.
+// What is here: what every pass takes, gives and refuses. A file of the same name in Transforms/ or
+// Conversion/ does it.
 #ifndef LOGITILE_PASSES_TD
 #define LOGITILE_PASSES_TD
 include "mlir/Pass/PassBase.td"
@@ -101,14 +102,14 @@ def ClassifyGradientPass : Pass<"logitile-classify-gradient", "logitile::Program
 }
 
 def ChooseSchedulePass : Pass<"logitile-choose-schedule", "mlir::ModuleOp"> {
-  let summary = "decides what is stored and what is made again, within the byte budget";
+  let summary = "decides what is stored and what is computed again, within the byte budget";
   let description = [{
     Before: programs without a schedule, in a module with a `logitile.request`. After: the same, each with a
     `logitile.schedule`: buffers, launches with their tile sizes, loops over chunks of tokens and vocab_splits of the
     vocabulary, and the interval of token counts that it serves within the budget. The module gets the time that
     the cost model predicts, `logitile.predicted_seconds`.
 
-    Kinds: nothing stored; logits stored for all tokens or for one chunk at a time; logits made again; a part of the
+    Kinds: nothing stored; logits stored for all tokens or for one chunk at a time; logits computed again; a part of the
     vocabulary stored. The cost model takes the fastest that fits.
     Refuses: a budget below the smallest schedule (names the minimum), a target that does not exist.
   }];

@@ -1,4 +1,5 @@
-// Registry.cpp - registers dialects and passes. Which passes make up a stage is the business of Pipelines.cpp.
+// Registry.cpp - registers dialects and passes. Which passes make up a stage is the business of
+// Pipelines.cpp.
 #include "compiler/Registry.h"
 #include "compiler/Passes.h"
 #include "compiler/Target/Backend.h"

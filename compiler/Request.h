@@ -1,5 +1,5 @@
-// Request.h - what a program is made for: everything but the number of tokens, which each call has its own of.
-// No MLIR or LLVM here: the runtime includes it.
+// Request.h - what a program is made for: everything but the number of tokens, which each call has
+// its own of. No MLIR or LLVM here: the runtime includes it.
 #pragma once
 #include "compiler/Plan/LaunchPlan.h"
 #include <map>
@@ -8,7 +8,8 @@
 namespace logitile {
 /// Element types by name.
 using ElementTypes = std::map<std::string, ElementType>;
-/// A gradient that is wanted: of which part of which projection or input, and in which element type.
+/// A gradient that is wanted: of which part of which projection or input, and in which element
+/// type.
 struct GradientRequest {
   OperandPart part = OperandPart::Input;
   std::string owner;

@@ -1,4 +1,5 @@
-// RequestAttr.cpp - how each type of member of a request becomes a parameter. Which members there are, Request.def says.
+// RequestAttr.cpp - how each type of member of a request becomes a parameter. Which members there
+// are, Request.def says.
 #include "compiler/RequestAttr.h"
 #include <tuple>
 using namespace mlir;
@@ -88,7 +89,8 @@ private:
 
 RequestAttr logitile::makeRequestAttr(MLIRContext *context, const CompileRequest &request, function_ref<InFlightDiagnostic()> emitError) {
   Parameters parameters(context, emitError);
-  // In the order of the table: braces evaluate from left to right, and the attribute has its parameters in this order too.
+  // In the order of the table: braces evaluate from left to right, and the attribute has its
+  // parameters in this order too.
   std::tuple all{context
 #define LOGITILE_REQUEST(Type, member, name) , parameters.of(request.member)
 #define LOGITILE_REQUEST_CALL(Type, member, name) , parameters.of(request.member)

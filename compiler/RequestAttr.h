@@ -4,8 +4,8 @@
 #include "dialect/Logitile.h"
 
 namespace logitile {
-/// The text of the loss is left out: it is the module itself. Null, with an error of 'emitError', where the attribute cannot have
-/// such values.
+/// The text of the loss is left out: it is the module itself. Null, with an error of 'emitError',
+/// where the attribute cannot have such values.
 RequestAttr makeRequestAttr(mlir::MLIRContext *context, const CompileRequest &request,
                             llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
 } // namespace logitile

@@ -1,4 +1,5 @@
-// Stages.h - the named levels of the pipeline. A stage's name is also its dump name and the key of head.ir(...).
+// Stages.h - the named levels of the pipeline. A stage's name is also its dump name and the key of
+// head.ir(...).
 #pragma once
 #include <optional>
 #include <string_view>

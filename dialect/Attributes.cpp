@@ -1,4 +1,5 @@
-// Attributes.cpp - enumerations and attributes: their generated code, and the checks of those with fields.
+// Attributes.cpp - enumerations and attributes: their generated code, and the checks of those with
+// fields.
 #include "dialect/Limits.h"
 #include "dialect/Logitile.h"
 #include "mlir/IR/BuiltinOps.h"

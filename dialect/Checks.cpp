@@ -1,4 +1,5 @@
-// Checks.cpp - checks that ops of several levels share: names of inputs, signatures of regions, scalar maths.
+// Checks.cpp - checks that ops of several levels share: names of inputs, signatures of regions,
+// scalar maths.
 #include "dialect/Checks.h"
 #include "dialect/Limits.h"
 #include "llvm/ADT/StringMap.h"
@@ -18,7 +19,7 @@ SmallVector<Type> logitile::typesOf(ArrayAttr types) {
   return llvm::to_vector(llvm::map_range(types.getAsValueRange<TypeAttr>(), [](Type type) { return type; }));
 }
 
-// ---- names ----------------------------------------------------------------------------------------------------
+// ---- names --------------------------------------------------------------------------------------
 
 LogicalResult logitile::verifyIndex(Operation *op, InputKind kind, StringRef name, std::optional<int64_t> index) {
   if (name.empty() && hasName(kind))
@@ -55,7 +56,8 @@ static std::optional<Use> useOf(Operation *op) {
 }
 static StringRef nameOf(Operation *op) { return isa<InputOp>(op) ? cast<InputOp>(op).getName() : cast<AdjointOp>(op).getName(); }
 
-/// Several operations read one input, and say each what it is. MLIR compares attributes of different operations nowhere.
+/// Several operations read one input, and say each what it is. MLIR compares attributes of
+/// different operations nowhere.
 LogicalResult logitile::verifyInputNames(Operation *op) {
   llvm::StringMap<Use> first;
   WalkResult walk = op->walk([&](Operation *inner) {
@@ -106,7 +108,7 @@ LogicalResult logitile::verifyDim(Operation *op, StringRef name, Attribute dim) 
   return extent ? error << extent.getInt() << ", which must be positive" : error << dim << ", expected an integer or a symbol";
 }
 
-// ---- regions --------------------------------------------------------------------------------------------------
+// ---- regions ------------------------------------------------------------------------------------
 
 bool logitile::isScalarMaths(Operation *op) {
   auto isScalar = [](Type type) { return type.isF32() || type.isInteger(32) || type.isInteger(1); };

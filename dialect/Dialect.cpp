@@ -1,4 +1,5 @@
-// Dialect.cpp - registers what tablegen made of the .td files. Spelling and checks have a file for each concern.
+// Dialect.cpp - registers what tablegen made of the .td files. Spelling and checks have a file for
+// each concern.
 #include "dialect/Directives.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Interfaces/FoldInterfaces.h"

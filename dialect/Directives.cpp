@@ -102,7 +102,8 @@ ParseResult logitile::parseStateRegions(OpAsmParser &parser, Region &init, Regio
   for (auto [keyword, region] : regions) {
     if (succeeded(parser.parseKeyword(keyword)) && succeeded(parser.parseRegion(*region)))
       continue;
-    // The op is given up with its regions, but ops before it may use, wrongly, what one of them defines.
+    // The op is given up with its regions, but ops before it may use, wrongly, what one of them
+    // defines.
     for (auto [_, begun] : regions)
       for (Block &block : *begun)
         block.dropAllDefinedValueUses();

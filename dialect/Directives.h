@@ -1,4 +1,5 @@
-// Directives.h - custom pieces of assembly formats; tablegen's parsers and printers call them by name.
+// Directives.h - custom pieces of assembly formats; tablegen's parsers and printers call them by
+// name.
 #pragma once
 #include "dialect/Logitile.h"
 

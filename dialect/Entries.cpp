@@ -1,10 +1,11 @@
-// Entries.cpp - templates and kernels: their syntax, and that symbols and bundles stay inside templates.
+// Entries.cpp - templates and kernels: their syntax, and that symbols and bundles stay inside
+// templates.
 #include "dialect/Logitile.h"
 #include "llvm/ADT/StringSet.h"
 using namespace mlir;
 using namespace logitile;
 
-// ---- syntax -----------------------------------------------------------------------------------------------------
+// ---- syntax -------------------------------------------------------------------------------------
 
 static ParseResult parseParams(OpAsmParser &parser, OperationState &result) {
   SmallVector<Attribute> params;
@@ -48,7 +49,8 @@ static void printService(OpAsmPrinter &printer, TemplateOp op) {
     printer << " on " << op.getTargetsAttr() << ' ';
 }
 
-/// What a plain argument is given: `"view of the launch"`, `@buffer`, or the word of a scalar or of a buffer's role.
+/// What a plain argument is given: `"view of the launch"`, `@buffer`, or the word of a scalar or of
+/// a buffer's role.
 static ParseResult parseRole(OpAsmParser &parser, Attribute &role) {
   std::string view;
   StringRef word;
@@ -127,7 +129,7 @@ ParseResult KernelOp::parse(OpAsmParser &parser, OperationState &result) { retur
 void TemplateOp::print(OpAsmPrinter &printer) { printEntry(printer, *this, getSymName(), *this, getRoles()); }
 void KernelOp::print(OpAsmPrinter &printer) { printEntry(printer, *this, getSymName(), {}, getRoles()); }
 
-// ---- checks -----------------------------------------------------------------------------------------------------
+// ---- checks -------------------------------------------------------------------------------------
 
 /// Every plain argument says what it is given, in a form that 'isForm' takes; no bundle does.
 static LogicalResult verifyRoles(Operation *entry, ArrayAttr roles, function_ref<bool(Attribute)> isForm, StringRef form) {
@@ -276,7 +278,7 @@ LogicalResult KernelOp::verifyRegions() {
   return failure(walk.wasInterrupted());
 }
 
-// ---- arguments of kernels -----------------------------------------------------------------------------------------
+// ---- arguments of kernels -----------------------------------------------------------------------
 
 std::optional<ScalarRole> KernelOp::scalarOf(BlockArgument argument) {
   auto role = dyn_cast<ScalarRoleAttr>(getRoles()[argument.getArgNumber()]);

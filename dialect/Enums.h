@@ -1,5 +1,6 @@
-// Enums.h - the enumerations of the dialect, which plans and requests have too, and the words that IR and JSON spell them with.
-// Their definition is LogitileAttrs.td. No MLIR or LLVM here: the runtime includes it.
+// Enums.h - the enumerations of the dialect, which plans and requests have too, and the words that
+// IR and JSON spell them with. Their definition is LogitileAttrs.td. No MLIR or LLVM here: the
+// runtime includes it.
 #pragma once
 #include <array>
 #include <cstddef>

@@ -1,14 +1,15 @@
-// HoleOps.cpp - checks of the holes of templates and of the ops that fill them in kernels: what regions take and give, and
-// how the tiles fit together.
+// HoleOps.cpp - checks of the holes of templates and of the ops that fill them in kernels: what
+// regions take and give, and how the tiles fit together.
 #include "dialect/Checks.h"
 #include "dialect/Limits.h"
 using namespace mlir;
 using namespace logitile;
 
-// ---- holes ----------------------------------------------------------------------------------------------------
+// ---- holes --------------------------------------------------------------------------------------
 
 namespace {
-/// A hole of the closed set: the bundles that it takes and gives, and whether it looks along the vocabulary.
+/// A hole of the closed set: the bundles that it takes and gives, and whether it looks along the
+/// vocabulary.
 struct Hole {
   StringLiteral name;
   SmallVector<BundleKind, 3> inputs, results;
@@ -40,7 +41,8 @@ static LogicalResult verifyKinds(ApplyOp op, StringRef verb, TypeRange types, Ar
   return error << "), got (" << types << ")";
 }
 
-/// All bundles have the same tokens; all with a vocabulary axis have the same columns, the others one.
+/// All bundles have the same tokens; all with a vocabulary axis have the same columns, the others
+/// one.
 static LogicalResult verifyExtents(ApplyOp op, bool hasColumn) {
   SmallVector<BundleType> types;
   for (Type type : llvm::concat<const Type>(SmallVector<Type>(op.getInputs().getTypes()), SmallVector<Type>(op.getResults().getTypes())))
@@ -71,7 +73,7 @@ LogicalResult ApplyOp::verify() {
   return verifyExtents(*this, hole->hasColumn);
 }
 
-// ---- regions on tiles -----------------------------------------------------------------------------------------
+// ---- regions on tiles ---------------------------------------------------------------------------
 
 static SmallVector<Type> elementsOf(TypeRange tiles) {
   return llvm::to_vector(llvm::map_range(tiles, [](Type type) { return cast<TileType>(type).getElement(); }));
@@ -91,7 +93,8 @@ static LogicalResult verifyScalarRegion(Operation *op, StringRef name, Region &r
   return success();
 }
 
-/// A tile that is repeated along an axis has an extent of 1 there, any other one the extent of 'shape'.
+/// A tile that is repeated along an axis has an extent of 1 there, any other one the extent of
+/// 'shape'.
 static LogicalResult verifyRepeats(Operation *op, StringRef name, ValueRange tiles, ArrayRef<Attribute> shape, StringRef whole) {
   Attribute one = dimension(op->getContext(), 1);
   for (auto [i, tile] : llvm::enumerate(tiles))
@@ -175,7 +178,7 @@ LogicalResult UpdateStateOp::verifyRegions() {
   return success();
 }
 
-// ---- lists ----------------------------------------------------------------------------------------------------
+// ---- lists --------------------------------------------------------------------------------------
 
 /// One bundle of lists and no region in a template, views and a region in a kernel.
 static FailureOr<bool> isInTemplate(Operation *op, TypeRange lists, Region &region) {
@@ -259,7 +262,7 @@ LogicalResult FinishListOp::verifyRegions() {
   return verifyScalarRegion(*this, "finish", getBody(), arguments, results, /*hasColumn=*/false);
 }
 
-// ---- lists that are read --------------------------------------------------------------------------------------
+// ---- lists that are read ------------------------------------------------------------------------
 
 static bool isOneBundle(ValueRange values, BundleKind kind) {
   auto bundle = values.size() == 1 ? dyn_cast<BundleType>(values.front().getType()) : BundleType();

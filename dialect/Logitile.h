@@ -69,12 +69,15 @@ namespace logitile {
 constexpr llvm::StringLiteral kRequestAttrName = "logitile.request";
 /// Whether there may be several inputs of this kind: of the others there is one for a call.
 constexpr bool hasName(InputKind kind) { return kind != InputKind::SliceOffset && kind != InputKind::TokenIndex; }
-/// Left on the module by choose-schedule where the byte budget is too small: the smallest that would do.
+/// Left on the module by choose-schedule where the byte budget is too small: the smallest that
+/// would do.
 constexpr llvm::StringLiteral kMinimumWorkspaceAttrName = "logitile.minimum_workspace";
-/// Left there where a schedule was found: what the cost model says of a call with the tokens of the request.
+/// Left there where a schedule was found: what the cost model says of a call with the tokens of the
+/// request.
 constexpr llvm::StringLiteral kPredictedSecondsAttrName = "logitile.predicted_seconds";
 
-/// A dimension is an IntegerAttr (ShapedType::kDynamic for '?') or a SymbolicDimAttr; equal attributes, equal dimensions.
+/// A dimension is an IntegerAttr (ShapedType::kDynamic for '?') or a SymbolicDimAttr; equal
+/// attributes, equal dimensions.
 mlir::Attribute dimension(mlir::MLIRContext *context, int64_t extent);
 /// Capitals name a dimension of a template, small letters an element type.
 bool isNameOfDim(llvm::StringRef name);

@@ -1,5 +1,6 @@
 //===- LogitileAttrs.td - enumerations and attributes of all levels --------------------------------------===//
-// What is here: the words and attributes that ops take. Their spelling is generated; checks are in Attributes.cpp.
+// What is here: the words and attributes that ops take. Their spelling is generated; checks are in
+// Attributes.cpp.
 #ifndef LOGITILE_ATTRS_TD
 #define LOGITILE_ATTRS_TD
 include "dialect/LogitileDialect.td"
@@ -289,7 +290,8 @@ def Logitile_GradientAttr : Logitile_Attr<"Gradient", "gradient"> {
   let genVerifyDecl = 1;
 }
 
-// In brackets, for there may be none: what only merges states has no projection, and a forward program no gradient.
+// In brackets, for there may be none: what only merges states has no projection, and a forward
+// program no gradient.
 class Logitile_Bracketed<string attr> : ArrayRefParameter<attr> {
   let parser = "parseBracketed<" # attr # ">($_parser)";
   let printer = "printBracketed($_printer, $_self)";

@@ -1,5 +1,6 @@
 //===- LogitileTypes.td - types of templates and kernels ------------------------------------------------===//
-// What is here: tiles, views and bundles. How they are spelled is Types.cpp, since symbols may stand for dimensions.
+// What is here: tiles, views and bundles. How they are spelled is Types.cpp, since symbols may
+// stand for dimensions.
 #ifndef LOGITILE_TYPES_TD
 #define LOGITILE_TYPES_TD
 include "dialect/LogitileAttrs.td"

@@ -4,7 +4,7 @@
 using namespace mlir;
 using namespace logitile;
 
-// ---- what a region may read -----------------------------------------------------------------------------------
+// ---- what a region may read ---------------------------------------------------------------------
 
 /// Whether 'input' is only the table of gathers, so that one entry per token is read.
 static bool isGathered(InputOp input) {
@@ -42,7 +42,8 @@ static LogicalResult verifyGather(GatherOp pick) {
   return success();
 }
 
-/// The sparse terms of a gradient are read from memory, so their columns and coefficients are inputs.
+/// The sparse terms of a gradient are read from memory, so their columns and coefficients are
+/// inputs.
 static LogicalResult verifyRows(AdjointOp adjoint) {
   for (auto [i, value] : llvm::enumerate(llvm::concat<Value>(adjoint.getColumns(), adjoint.getCoefficients()))) {
     if (!isPerToken(value))
@@ -106,7 +107,7 @@ static LogicalResult verifyReads(StringRef name, Region &region, bool hasVocabul
   return success();
 }
 
-// ---- sweeps and finishes --------------------------------------------------------------------------------------
+// ---- sweeps and finishes ------------------------------------------------------------------------
 
 static LogicalResult verifyNamedTypes(Operation *op, StringRef what, ArrayAttr names, ArrayAttr types) {
   if (names.size() != types.size())
@@ -261,7 +262,7 @@ LogicalResult FinishOp::verifyRegions() {
                  failed(verifyReads("finish", getBody(), false)));
 }
 
-// ---- the program ----------------------------------------------------------------------------------------------
+// ---- the program --------------------------------------------------------------------------------
 
 static Phase phaseOf(Operation &part) {
   if (auto sweep = dyn_cast<SweepOp>(part))
@@ -270,8 +271,8 @@ static Phase phaseOf(Operation &part) {
   return finish ? finish.getPhase() : Phase::Backward;
 }
 
-/// A part reads only what its phase has: logits after the prologue, cotangents after the forward phase. MLIR knows no phases, and an
-/// input is no SSA value that could be missing.
+/// A part reads only what its phase has: logits after the prologue, cotangents after the forward
+/// phase. MLIR knows no phases, and an input is no SSA value that could be missing.
 static LogicalResult verifyPhase(Operation &part) {
   Phase phase = phaseOf(part);
   WalkResult walk = part.walk([&](InputOp input) {
@@ -336,7 +337,7 @@ LogicalResult ProgramOp::verifyRegions() {
   return failure(failed(verifyParts(*this)) || failed(verifyInputNames(*this)));
 }
 
-// ---- results of finishes --------------------------------------------------------------------------------------
+// ---- results of finishes ------------------------------------------------------------------------
 
 FinishOp logitile::findFinish(ProgramOp program, ResultAttr result) {
   auto finish = dyn_cast_or_null<FinishOp>(SymbolTable::lookupSymbolIn(program, result.getFinish().getAttr()));
@@ -372,8 +373,9 @@ LogicalResult ProgramOp::verifySymbolUses(SymbolTableCollection &) {
   return success();
 }
 
-/// The finish stands before the part that reads, and has run when the part runs. MLIR neither looks a symbol up nor orders its uses:
-/// what dominance and types of operands check of SSA values is checked here.
+/// The finish stands before the part that reads, and has run when the part runs. MLIR neither looks
+/// a symbol up nor orders its uses: what dominance and types of operands check of SSA values is
+/// checked here.
 LogicalResult KnownOp::verifySymbolUses(SymbolTableCollection &) {
   auto program = (*this)->getParentOfType<ProgramOp>();
   if (!program)

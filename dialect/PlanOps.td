@@ -1,5 +1,6 @@
 //===- PlanOps.td - the plan of a loss: sweeps, finishes, gradient, schedule ----------------------------------===//
-// What is here: the ops of the plan stage beside those that it shares with the spec (input, gradient, adjoint, yield).
+// What is here: the ops of the plan stage beside those that it shares with the spec (input,
+// gradient, adjoint, yield).
 #ifndef LOGITILE_PLAN_OPS_TD
 #define LOGITILE_PLAN_OPS_TD
 include "dialect/SpecOps.td"

@@ -1,4 +1,5 @@
-// ScheduleOps.cpp - checks of schedules: buffers, runs, loops and launches. What a launch needs is specialise's to say.
+// ScheduleOps.cpp - checks of schedules: buffers, runs, loops and launches. What a launch needs is
+// specialise's to say.
 #include "dialect/Limits.h"
 #include "dialect/Workspace.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -7,7 +8,7 @@
 using namespace mlir;
 using namespace logitile;
 
-// ---- the schedule ---------------------------------------------------------------------------------------------
+// ---- the schedule -------------------------------------------------------------------------------
 
 static LogicalResult verifyExtents(ScheduleOp schedule) {
   if (schedule.getFirst() < 0 || schedule.getEnd() <= schedule.getFirst())
@@ -84,7 +85,7 @@ BufferOp ScheduleOp::findBuffer(BufferRole role, StringRef owner, std::optional<
 
 BufferOp ScheduleOp::lookupBuffer(StringAttr name) { return dyn_cast_or_null<BufferOp>(mlir::SymbolTable::lookupSymbolIn(*this, name)); }
 
-// ---- buffers --------------------------------------------------------------------------------------------------
+// ---- buffers ------------------------------------------------------------------------------------
 
 /// Whether the owner is a sweep or a finish.
 static bool isOfPart(BufferRole role) { return role >= BufferRole::RowState && role <= BufferRole::RowPick; }
@@ -180,7 +181,7 @@ LogicalResult BufferOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return success();
 }
 
-// ---- runs and loops -------------------------------------------------------------------------------------------
+// ---- runs and loops -----------------------------------------------------------------------------
 
 static LogicalResult verifySteps(Operation *op, Region &body) {
   for (Operation &step : body.front())

@@ -1,4 +1,5 @@
-// SpecOps.cpp - checks of the ops of a loss and of its gradients. What varies along the vocabulary is Varying.cpp.
+// SpecOps.cpp - checks of the ops of a loss and of its gradients. What varies along the vocabulary
+// is Varying.cpp.
 #include "dialect/Checks.h"
 #include "dialect/Limits.h"
 #include "dialect/Varying.h"
@@ -62,7 +63,7 @@ LogicalResult ReduceOp::verify() {
   }
 }
 
-// ---- the loss -------------------------------------------------------------------------------------------------
+// ---- the loss -----------------------------------------------------------------------------------
 
 static bool holds(std::optional<ArrayAttr> names, StringRef name) {
   return names && llvm::is_contained(names->getAsValueRange<StringAttr>(), name);
@@ -225,7 +226,7 @@ LogicalResult LossOp::verifyRegions() {
   return failure(walk.wasInterrupted());
 }
 
-// ---- gradients ------------------------------------------------------------------------------------------------
+// ---- gradients ----------------------------------------------------------------------------------
 
 LogicalResult AdjointOp::verify() {
   InputKind kind = getKind();

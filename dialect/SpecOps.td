@@ -1,5 +1,6 @@
 //===- SpecOps.td - the loss of one token ------------------------------------------------------------------===//
-// What is here: the ops of the spec stage. Elementwise maths that MLIR has is arith and math on scalars.
+// What is here: the ops of the spec stage. Elementwise maths that MLIR has is arith and math on
+// scalars.
 #ifndef LOGITILE_SPEC_OPS_TD
 #define LOGITILE_SPEC_OPS_TD
 include "dialect/LogitileTypes.td"

@@ -1,5 +1,5 @@
-// TileOps.cpp - checks of the ops that move and contract tiles. Holes and their regions are HoleOps.cpp; which symbols may
-// be used is checked by the entry, in Entries.cpp.
+// TileOps.cpp - checks of the ops that move and contract tiles. Holes and their regions are
+// HoleOps.cpp; which symbols may be used is checked by the entry, in Entries.cpp.
 #include "dialect/Checks.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/PatternMatch.h"
@@ -7,7 +7,7 @@
 using namespace mlir;
 using namespace logitile;
 
-// ---- shared checks --------------------------------------------------------------------------------------------
+// ---- shared checks ------------------------------------------------------------------------------
 
 static bool isBundle(Value value) { return isa<BundleType>(value.getType()); }
 
@@ -69,7 +69,7 @@ static LogicalResult verifyOneRow(Operation *op, StringRef name, Value tile) {
   return op->emitOpError() << "'" << name << "' is " << tile.getType() << " of " << spell(rows) << " rows, expected 1";
 }
 
-// ---- memory ---------------------------------------------------------------------------------------------------
+// ---- memory -------------------------------------------------------------------------------------
 
 namespace {
 /// What a bundle of memory holds, and how many indices a tile of it takes.
@@ -137,7 +137,7 @@ LogicalResult LoadGatherOp::verify() {
   return verifyMap(*this, getMap());
 }
 
-// ---- contractions ---------------------------------------------------------------------------------------------
+// ---- contractions -------------------------------------------------------------------------------
 
 LogicalResult ProjectOp::verify() {
   if (failed(verifyBothBundles(*this, "hidden", getHidden(), "weight", getWeight())) ||
@@ -188,9 +188,10 @@ template <typename OpT> static LogicalResult dropPlus(OpT op, PatternRewriter &r
 LogicalResult ContractOp::canonicalize(ContractOp op, PatternRewriter &rewriter) { return dropPlus(op, rewriter); }
 LogicalResult SumRowsOp::canonicalize(SumRowsOp op, PatternRewriter &rewriter) { return dropPlus(op, rewriter); }
 
-// ---- sparse terms -------------------------------------------------------------------------------------------
+// ---- sparse terms -------------------------------------------------------------------------------
 
-/// One bundle of terms, or views in which columns and coefficients alternate; lists of them where the op takes these.
+/// One bundle of terms, or views in which columns and coefficients alternate; lists of them where
+/// the op takes these.
 static LogicalResult verifyTerms(Operation *op, ValueRange terms, bool takesLists = false) {
   if (llvm::any_of(terms, isBundle)) {
     auto bundle = terms.size() == 1 ? cast<BundleType>(terms.front().getType()) : BundleType();
@@ -227,7 +228,7 @@ LogicalResult SparseTermsOp::verify() {
   return success();
 }
 
-// ---- sums -----------------------------------------------------------------------------------------------------
+// ---- sums ---------------------------------------------------------------------------------------
 
 LogicalResult SumRowsOp::verify() {
   return failure(failed(verifyMatrix(*this, "view", getView())) || failed(verifyPlus(*this, getPlus(), getWhen(), "view", getView())) ||

@@ -1,5 +1,6 @@
 //===- TileOps.td - templates and kernels --------------------------------------------------------------------===//
-// What is here: the ops of kernel skeletons and of the kernels made from them. Loops are scf, index maths is arith.
+// What is here: the ops of kernel skeletons and of the kernels made from them. Loops are scf, index
+// maths is arith.
 #ifndef LOGITILE_TILE_OPS_TD
 #define LOGITILE_TILE_OPS_TD
 include "dialect/SpecOps.td"
@@ -10,7 +11,7 @@ def Logitile_TilesStage : OpDocGroup {
 }
 let opDocGroup = Logitile_TilesStage in {
 
-// ---- entries ------------------------------------------------------------------------------------------------
+// ---- entries ------------------------------------------------------------------------------------
 
 class Logitile_Entry<string mnemonic, list<Trait> traits = []>
     : Logitile_Op<mnemonic, [IsolatedFromAbove, Symbol, SingleBlock, NoTerminator] # traits> {
@@ -96,7 +97,7 @@ def Logitile_ParamOp : Logitile_Op<"param", [Pure]> {
   let assemblyFormat = "custom<Dim>($dim) attr-dict";
 }
 
-// ---- memory ---------------------------------------------------------------------------------------------------
+// ---- memory -------------------------------------------------------------------------------------
 
 def Logitile_LoadOp : Logitile_Op<"load", [MemoryEffects<[MemRead]>, AttrSizedOperandSegments]> {
   let summary = "a tile from memory, converted to the tile's element type";
@@ -149,7 +150,7 @@ def Logitile_LoadGatherOp : Logitile_Op<"load_gather", [MemoryEffects<[MemRead]>
   let hasVerifier = 1;
 }
 
-// ---- contractions -----------------------------------------------------------------------------------------------
+// ---- contractions -------------------------------------------------------------------------------
 
 def Logitile_ProjectOp : Logitile_Op<"project", [MemoryEffects<[MemRead]>]> {
   let summary = "logits of one tile: rows of hidden times rows of weight";
@@ -240,7 +241,7 @@ def Logitile_ContractSparseOp : Logitile_Op<"contract_sparse", [MemoryEffects<[M
   let hasVerifier = 1;
 }
 
-// ---- the loss inside a kernel -------------------------------------------------------------------------------------
+// ---- the loss inside a kernel -------------------------------------------------------------------
 
 def Logitile_ApplyOp : Logitile_Op<"apply", [Pure, AttrSizedOperandSegments]> {
   let summary = "the hole of a template where the program's scalar regions enter";

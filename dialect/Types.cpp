@@ -1,4 +1,5 @@
-// Types.cpp - spelling and checks of tiles, views and bundles. Which symbols are in scope is the template's business.
+// Types.cpp - spelling and checks of tiles, views and bundles. Which symbols are in scope is the
+// template's business.
 #include "dialect/Limits.h"
 #include "dialect/Logitile.h"
 #include "mlir/IR/AttrTypeSubElements.h"
@@ -59,8 +60,8 @@ void LogitileDialect::registerTypes() {
 StringRef logitile::stringifyBundleKind(BundleKind kind) { return kBundles[static_cast<int>(kind)].word; }
 int64_t TileType::getExtent(unsigned dim) const { return cast<IntegerAttr>(getDims()[dim]).getInt(); }
 
-// Case decides: TM is a dimension, acc an element type. So a symbol can never hold the 'x' between dimensions,
-// and a reader knows what a word is without looking at the template's header.
+// Case decides: TM is a dimension, acc an element type. So a symbol can never hold the 'x' between
+// dimensions, and a reader knows what a word is without looking at the template's header.
 bool logitile::isNameOfDim(StringRef name) {
   return !name.empty() && llvm::isUpper(name[0]) &&
          llvm::all_of(name, [](char c) { return llvm::isUpper(c) || llvm::isDigit(c) || c == '_'; });
@@ -77,7 +78,7 @@ void logitile::collectSymbols(Type type, SmallVectorImpl<StringRef> &symbols) {
   walker.walk(type);
 }
 
-// ---- spelling -------------------------------------------------------------------------------------------------
+// ---- spelling -----------------------------------------------------------------------------------
 
 ParseResult logitile::parseDimension(AsmParser &parser, Attribute &dim) {
   int64_t extent;
@@ -247,7 +248,7 @@ void LogitileDialect::printType(Type type, DialectAsmPrinter &printer) const {
       .Case<SymbolicType>([&](SymbolicType symbol) { printer << "sym<" << symbol.getName() << '>'; });
 }
 
-// ---- checks ---------------------------------------------------------------------------------------------------
+// ---- checks -------------------------------------------------------------------------------------
 
 static LogicalResult verifyExtents(function_ref<InFlightDiagnostic()> emitError, ArrayRef<Attribute> dims, bool mayBeDynamic) {
   for (Attribute dim : dims) {

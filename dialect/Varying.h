@@ -1,12 +1,14 @@
-// Varying.h - which values of a scalar region differ along the vocabulary, which are lists, and which are one per token.
+// Varying.h - which values of a scalar region differ along the vocabulary, which are lists, and
+// which are one per token.
 #pragma once
 #include "dialect/Logitile.h"
 #include "llvm/ADT/DenseMap.h"
 
 namespace logitile {
-/// Varying: logits, Vocab and Dense inputs, the column, and elementwise maths on any of these. Everything else is
-/// uniform: reductions, picks, constants, the other inputs. Arguments of the region's block are uniform. Lists do not differ along the
-/// vocabulary either: they have a value for each place.
+/// Varying: logits, Vocab and Dense inputs, the column, and elementwise maths on any of these.
+/// Everything else is uniform: reductions, picks, constants, the other inputs. Arguments of the
+/// region's block are uniform. Lists do not differ along the vocabulary either: they have a value
+/// for each place.
 class Varying {
 public:
   /// Analyses all ops of 'region', nested gradients included.

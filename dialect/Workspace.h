@@ -1,4 +1,5 @@
-// Workspace.h - which buffers of a module lie in the workspace, where rows have places that code may count on.
+// Workspace.h - which buffers of a module lie in the workspace, where rows have places that code
+// may count on.
 #pragma once
 #include "dialect/Logitile.h"
 

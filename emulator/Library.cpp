@@ -1,5 +1,5 @@
-// Library.cpp - the emulator as a library of its own: the functions that the runtime finds in it. Exceptions end here, because
-// those of this library mean nothing outside.
+// Library.cpp - the emulator as a library of its own: the functions that the runtime finds in it.
+// Exceptions end here, because those of this library mean nothing outside.
 #include "emulator/Program.h"
 #include "emulator/core/TensorMap.h"
 #include "runtime/emulator/Interface.h"
@@ -38,12 +38,12 @@ template <typename Body> Ending guarded(abi::Text *error, Body body) noexcept {
   }
 }
 
-// ---- handles --------------------------------------------------------------------------------------------------------
+// ---- handles ------------------------------------------------------------------------------------
 
 Program *programOf(abi::Program *handle) { return reinterpret_cast<Program *>(handle); }
 GlobalMemory *memoryOf(abi::Memory *handle) { return reinterpret_cast<GlobalMemory *>(handle); }
 
-// ---- functions ------------------------------------------------------------------------------------------------------
+// ---- functions ----------------------------------------------------------------------------------
 
 Ending load(const char *ir, size_t bytes, const abi::HostCompiler *compiler, abi::Program **program, abi::Text *error) {
   return guarded(error, [&] {

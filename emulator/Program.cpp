@@ -1,5 +1,5 @@
-// Program.cpp - has a lowered module compiled for the host and runs the blocks of a launch one after another. What the code
-// calls back is in the files of the instructions.
+// Program.cpp - has a lowered module compiled for the host and runs the blocks of a launch one
+// after another. What the code calls back is in the files of the instructions.
 #include "emulator/Program.h"
 #include "emulator/block/Block.h"
 #include "emulator/lowering/Lower.h"
@@ -32,8 +32,8 @@ struct Program::Code {
 };
 
 namespace {
-// The calling convention has 16-bit numbers in the lowest bits of a register of f32; written so, the compiler needs no
-// library for them itself.
+// The calling convention has 16-bit numbers in the lowest bits of a register of f32; written so,
+// the compiler needs no library for them itself.
 float truncateToBf16(float value) { return std::bit_cast<float>(uint32_t{toBf16(value)}); }
 float truncateToF16(float value) { return std::bit_cast<float>(uint32_t{toF16(value)}); }
 float extendF16(float value) { return fromF16(static_cast<uint16_t>(std::bit_cast<uint32_t>(value))); }
@@ -61,7 +61,8 @@ template <typename Number> void addMath(std::vector<abi::Symbol> &symbols, std::
   add("fma", addressOf(static_cast<Ternary<Number>>(std::fma)));
 }
 
-/// What the host's code generator may call for operations of LLVM IR that processors lack. 'names' holds texts that the list refers to.
+/// What the host's code generator may call for operations of LLVM IR that processors lack. 'names'
+/// holds texts that the list refers to.
 std::vector<abi::Symbol> hostSymbols(std::deque<std::string> &names) {
   std::vector<abi::Symbol> symbols = {
       {"memcpy", reinterpret_cast<void *>(&std::memcpy)},

@@ -1,13 +1,16 @@
-// logitile.h - the C interface of logitile: programs are compiled or loaded, and run on arrays of the caller.
-// Plain C; Python uses nothing else. What a loss may be and what results mean is the language's contract (docs/).
+// logitile.h - the C interface of logitile: programs are compiled or loaded, and run on arrays of
+// the caller. Plain C; Python uses nothing else. What a loss may be and what results mean is the
+// language's contract (docs/).
 //
-// Two libraries have this interface. liblogitile_core has all of it. liblogitile_runtime loads and runs saved plans, on CPUs and
-// NVIDIA GPUs; it has no compiler and no emulator, and so lacks what is marked "core".
+// Two libraries have this interface. liblogitile_core has all of it. liblogitile_runtime loads and
+// runs saved plans, on CPUs and NVIDIA GPUs; it has no compiler and no emulator, and so lacks what
+// is marked "core".
 //
-// Every function that can fail returns a code; what went wrong is in lt_last_error() of the same thread. Objects are made
-// by functions ending in create, load, plan or forward and belong to the caller until he gives them to their destroy function,
-// in any order. All functions may be called from several threads at once, on the same objects too, but nothing may use an
-// object while or after it is destroyed. Null is a valid argument of every destroy function.
+// Every function that can fail returns a code; what went wrong is in lt_last_error() of the same
+// thread. Objects are made by functions ending in create, load, plan or forward and belong to the
+// caller until he gives them to their destroy function, in any order. All functions may be called
+// from several threads at once, on the same objects too, but nothing may use an object while or
+// after it is destroyed. Null is a valid argument of every destroy function.
 #ifndef LOGITILE_H
 #define LOGITILE_H
 #include <stddef.h>

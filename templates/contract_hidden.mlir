@@ -1,5 +1,6 @@
-// The gradient of hidden states over a range of vocabulary splits: dX = G W, added to the parts before it. Sparse terms that were taken
-// out of G come in here, in full precision, and rows go through the map of tokens. Of a part, @round_rows does both.
+// The gradient of hidden states over a range of vocabulary splits: dX = G W, added to the parts
+// before it. Sparse terms that were taken out of G come in here, in full precision, and rows go
+// through the map of tokens. Of a part, @round_rows does both.
 logitile.template @contract_hidden<TM, TD, TK, SPLIT, V, D, in, g, out, acc> for hidden_gradient(
     %tokenCount: index from tokens, %vocabSplitFirst: index from vocab_split_first, %vocabSplitEnd: index from vocab_split_end,
     %accumulate: i1 from accumulate, %maps: !logitile.row_maps, %grad: !logitile.view<? x V x g> from "grad",

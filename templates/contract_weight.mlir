@@ -1,5 +1,6 @@
-// The gradient of the head: dW = G^T X for the rows of a range of vocabulary splits, added to what earlier chunks of tokens left.
-// Sparse terms that were taken out of G come in here, in full precision.
+// The gradient of the head: dW = G^T X for the rows of a range of vocabulary splits, added to what
+// earlier chunks of tokens left. Sparse terms that were taken out of G come in here, in full
+// precision.
 logitile.template @contract_weight<TN, TD, TK, SPLIT, V, D, op, g, out, acc> for weight_gradient(
     %tokenCount: index from tokens, %vocabSplitFirst: index from vocab_split_first, %vocabSplitEnd: index from vocab_split_end,
     %accumulate: i1 from accumulate, %grad: !logitile.view<? x V x g> from "grad",

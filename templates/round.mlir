@@ -1,5 +1,6 @@
-// Rounds a matrix with a row for each vocabulary entry: a head, once per call, for targets whose contractions copy operands
-// from memory as they are; or a gradient that was summed over chunks of tokens.
+// Rounds a matrix with a row for each vocabulary entry: a head, once per call, for targets whose
+// contractions copy operands from memory as they are; or a gradient that was summed over chunks of
+// tokens.
 logitile.template @round<TN, TD, V, D, in, tile, out> for round(
     %source: !logitile.view<V x D x in> from "source", %out: !logitile.view<V x D x out> from "out") {
   %tn = logitile.param TN

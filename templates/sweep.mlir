@@ -1,6 +1,8 @@
-// One pass over the vocabulary, which is cut into vocabulary splits so that tasks exist on both axes; the row state of each vocabulary split is left
-// in memory for @finish. Lists and picks lie in memory all the time. The launch makes logits, or reads stored ones. It stores those that it makes where the schedule says
-// so: in 32 bits as they are, in 16 bits the base of their exponential, relative to the maximum so far. Else the views are empty and the stores vanish.
+// One pass over the vocabulary, which is cut into vocabulary splits so that tasks exist on both
+// axes; the row state of each vocabulary split is left in memory for @finish. Lists and picks lie
+// in memory all the time. The launch makes logits, or reads stored ones. It stores those that it
+// makes where the schedule says so: in 32 bits as they are, in 16 bits the base of their
+// exponential, relative to the maximum so far. Else the views are empty and the stores vanish.
 logitile.template @sweep<TM, TN, TK, SPLIT, V, acc> for sweep(
     %tokenCount: index from tokens, %vocabSplitFirst: index from vocab_split_first, %vocabSplitEnd: index from vocab_split_end,
     %hiddens: !logitile.hiddens, %weights: !logitile.weights, %loaded: !logitile.stored_views,

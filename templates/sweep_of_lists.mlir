@@ -1,6 +1,7 @@
-// A sweep that fills lists, where each task is for one unit: a task goes through a group of vocabulary splits, one after the other, which share
-// their lists. A list that has seen many columns takes few of the next, so a long list of one task is cheaper than those of many tasks. The row
-// state is that of each vocabulary split, as in @sweep.
+// A sweep that fills lists, where each task is for one unit: a task goes through a group of
+// vocabulary splits, one after the other, which share their lists. A list that has seen many
+// columns takes few of the next, so a long list of one task is cheaper than those of many tasks.
+// The row state is that of each vocabulary split, as in @sweep.
 logitile.template @sweep_of_lists<TM, TN, TK, SPLIT, V, GROUP, acc> for sweep(
     %tokenCount: index from tokens, %vocabSplitFirst: index from vocab_split_first, %vocabSplitEnd: index from vocab_split_end,
     %hiddens: !logitile.hiddens, %weights: !logitile.weights, %loaded: !logitile.stored_views,

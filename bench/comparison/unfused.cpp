@@ -1,5 +1,6 @@
-// unfused.cpp - cross entropy of a projection on library GEMMs: all logits, a vectorised softmax over them, two gradients.
-// A contender of bench/cpu.py, which compiles it with one of USE_ONEDNN and USE_OPENBLAS; nothing of the product.
+// unfused.cpp - cross entropy of a projection on library GEMMs: all logits, a vectorised softmax
+// over them, two gradients. A contender of bench/cpu.py, which compiles it with one of USE_ONEDNN
+// and USE_OPENBLAS; nothing of the product.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -25,7 +26,8 @@ static inline void store(BFloat16 &to, float value) {
   to = BFloat16((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
 }
 
-/// e^x for x <= 0, relative error below 2e-7: 2^n times a polynomial (Taylor, degree 6) over half an octave each way.
+/// e^x for x <= 0, relative error below 2e-7: 2^n times a polynomial (Taylor, degree 6) over half
+/// an octave each way.
 static inline float exponential(float x) {
   x = x < -87.0f ? -87.0f : x;
   constexpr float kRounder = 12582912.0f; // 1.5 * 2^23: what is added to it loses its fraction
@@ -41,7 +43,8 @@ static inline float exponential(float x) {
   return p * std::bit_cast<float>((int32_t(n) + 127) << 23);
 }
 
-/// The loss of one token. With `scale` other than 0, its logits become their gradients times `scale`.
+/// The loss of one token. With `scale` other than 0, its logits become their gradients times
+/// `scale`.
 template <typename T> static float softmaxRow(T *row, int64_t vocab, int64_t target, float scale) {
   float most = -INFINITY, sum = 0;
 #pragma omp simd reduction(max : most)
@@ -84,7 +87,8 @@ template <typename T> static float softmax(T *logits, const int64_t *target, int
 #ifdef USE_ONEDNN
 using Matmul = dnnl::matmul;
 
-/// A product of row-major matrices, either of them transposed: C[rows, columns] = A[rows, depth] B[depth, columns].
+/// A product of row-major matrices, either of them transposed: C[rows, columns] = A[rows, depth]
+/// B[depth, columns].
 class Product {
 public:
   Product(dnnl::engine engine, bool isBFloat16, int64_t rows, int64_t columns, int64_t depth, bool transposesA, bool transposesB)

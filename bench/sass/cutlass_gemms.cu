@@ -1,5 +1,6 @@
-// cutlass_gemms.cu - products of bf16 matrices as CUTLASS 2.x makes them for sm_80: kernels of known rates, which
-// bench/sass_model.py --cutlass holds its model against. Nothing here is part of the package.
+// cutlass_gemms.cu - products of bf16 matrices as CUTLASS 2.x makes them for sm_80: kernels of
+// known rates, which bench/sass_model.py --cutlass holds its model against. Nothing here is part of
+// the package.
 #include "cutlass/gemm/device/gemm.h"
 
 namespace {

@@ -1,4 +1,5 @@
-// BuiltIn.cpp - the backends of this library. Others register themselves (compiler/Target/Backend.h).
+// BuiltIn.cpp - the backends of this library. Others register themselves
+// (compiler/Target/Backend.h).
 #include "compiler/Backends/CPU/CPUTarget.h"
 #include "compiler/Backends/NVPTX/GPUTarget.h"
 using namespace logitile;

@@ -1,5 +1,5 @@
-// DeviceToLLVM.cpp - device code becomes functions of the llvm dialect, in one conversion. Ops of a backend's dialects stay, such as
-// those of nvvm: they are LLVM intrinsics.
+// DeviceToLLVM.cpp - device code becomes functions of the llvm dialect, in one conversion. Ops of a
+// backend's dialects stay, such as those of nvvm: they are LLVM intrinsics.
 #include "compiler/Passes.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
@@ -18,7 +18,8 @@ namespace logitile {
 #include "compiler/Passes.h.inc"
 
 namespace {
-/// Whether ops of 'dialect' become LLVM IR as they are. The casts of the builtin dialect are left over by conversions that failed.
+/// Whether ops of 'dialect' become LLVM IR as they are. The casts of the builtin dialect are left
+/// over by conversions that failed.
 bool hasTranslation(Dialect *dialect) {
   return dialect && !isa<BuiltinDialect>(dialect) && dialect->getRegisteredInterface<LLVMTranslationDialectInterface>();
 }
@@ -38,8 +39,9 @@ struct ConvertDeviceToLLVMPass : impl::ConvertDeviceToLLVMPassBase<ConvertDevice
     LLVMConversionTarget target(getContext());
     target.addLegalOp<ModuleOp>();
     target.markUnknownOpDynamicallyLegal([](Operation *op) { return hasTranslation(op->getDialect()); });
-    // To be able to take back what patterns do is half of the time. None of these changes anything before it knows that it applies,
-    // and an op of a type that LLVM does not have is refused where it stands: before those that use its results.
+    // To be able to take back what patterns do is half of the time. None of these changes anything
+    // before it knows that it applies, and an op of a type that LLVM does not have is refused where
+    // it stands: before those that use its results.
     ConversionConfig config;
     config.allowPatternRollback = false;
     if (failed(applyFullConversion(getOperation(), target, std::move(patterns), config)))

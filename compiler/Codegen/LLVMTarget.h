@@ -1,4 +1,5 @@
-// LLVMTarget.h - targets whose code comes from LLVM IR: the device stage as LLVM IR, and LLVM IR as code.
+// LLVMTarget.h - targets whose code comes from LLVM IR: the device stage as LLVM IR, and LLVM IR as
+// code.
 #pragma once
 #include "compiler/Codegen/MachineCode.h"
 #include "compiler/Target/Target.h"
@@ -10,7 +11,8 @@ class LLVMContext;
 }
 
 namespace logitile {
-/// A target of this kind says how LLVM IR of its functions differs from that of others, and which code is written.
+/// A target of this kind says how LLVM IR of its functions differs from that of others, and which
+/// code is written.
 class LLVMTarget : public Target {
 public:
   using Target::Target;
@@ -20,11 +22,12 @@ public:
 
   /// Fails also where LLVM has no code for something in 'device'.
   llvm::FailureOr<std::string> emitCode(mlir::ModuleOp device, Cancellation *cancellation) const final;
-  /// The text of the stage `llvm`, before LLVM's own passes. Lowers 'device' in place. "" with a diagnostic where that fails.
+  /// The text of the stage `llvm`, before LLVM's own passes. Lowers 'device' in place. "" with a
+  /// diagnostic where that fails.
   std::string emitText(mlir::ModuleOp device) const;
-  /// Appends the stage `llvm` and the stage of the code to 'stages'. Each of their lines has the lines that it was made from.
-  /// traceModule must have traced 'device' before: then the locations in 'device' are lines of its own text.
-  /// Lowers 'device' in place. Fails with a diagnostic.
+  /// Appends the stage `llvm` and the stage of the code to 'stages'. Each of their lines has the
+  /// lines that it was made from. traceModule must have traced 'device' before: then the locations
+  /// in 'device' are lines of its own text. Lowers 'device' in place. Fails with a diagnostic.
   llvm::LogicalResult traceCode(mlir::ModuleOp device, std::vector<TracedStage> &stages) const;
   /// Code from that text. Fails with 'error'.
   static llvm::FailureOr<std::string> emitCode(const std::string &llvmText, Stage stage, std::string &error);

@@ -51,7 +51,8 @@ public:
   }
   ~Gate() override { context.setOptPassGate(llvm::getGlobalPassGate()); }
 
-  /// An exception leaves LLVM as one for want of memory does: passes have nothing half done when they ask.
+  /// An exception leaves LLVM as one for want of memory does: passes have nothing half done when
+  /// they ask.
   bool shouldRunPass(llvm::StringRef pass, llvm::StringRef) const override {
     if (cancellation && cancellation->isRequested())
       throw Cancelled();

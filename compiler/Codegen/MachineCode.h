@@ -1,4 +1,5 @@
-// MachineCode.h - LLVM's code generators. Which one a target takes, and how it is set up, is in compiler/Backends.
+// MachineCode.h - LLVM's code generators. Which one a target takes, and how it is set up, is in
+// compiler/Backends.
 #pragma once
 #include "compiler/Support/Cancellation.h"
 #include "llvm/ADT/ArrayRef.h"

@@ -21,7 +21,8 @@ constexpr unsigned kFewInstructions = 1000; // of a module: a second thread woul
 /// Names of functions, by part.
 using PartNames = std::array<llvm::StringSet<>, kParts>;
 
-/// Code takes time in proportion to the instructions: the longest function first, always to the part that has least.
+/// Code takes time in proportion to the instructions: the longest function first, always to the
+/// part that has least.
 PartNames deal(const llvm::Module &module) {
   std::vector<const llvm::Function *> functions;
   for (const llvm::Function &function : module)

@@ -1,11 +1,12 @@
-// CodeBuilder.cpp - integers that fold, constants, places and loops. What only one target has is in its own folder.
+// CodeBuilder.cpp - integers that fold, constants, places and loops. What only one target has is in
+// its own folder.
 #include "compiler/Conversion/CodeBuilder.h"
 #include "dialect/Logitile.h"
 #include "mlir/IR/Matchers.h"
 using namespace mlir;
 using namespace logitile;
 
-// ---- integers -----------------------------------------------------------------------------------------------------
+// ---- integers -----------------------------------------------------------------------------------
 
 Int::Int(CodeBuilder &builder, Value value) : builder(&builder), dynamic(value) {
   APInt bits;
@@ -73,7 +74,7 @@ Value isEqual(Int a, int64_t b) {
 }
 } // namespace logitile
 
-// ---- values ---------------------------------------------------------------------------------------------------------
+// ---- values -------------------------------------------------------------------------------------
 
 CodeBuilder::CodeBuilder(ModuleOp module)
     : ImplicitLocOpBuilder(module.getLoc(), module.getContext()), f32(getF32Type()), i1(getI1Type()), i32(getI32Type()),
@@ -106,7 +107,7 @@ Value CodeBuilder::number(Type type, double value) {
 Value CodeBuilder::spread(Value scalar, int64_t lanes) {
   return lanes == 0 ? scalar : vector::BroadcastOp::create(*this, widen(scalar.getType(), lanes), scalar);
 }
-// ---- memory ---------------------------------------------------------------------------------------------------------
+// ---- memory -------------------------------------------------------------------------------------
 
 bool CodeBuilder::isSupported(Type element) {
   if (auto rounded = dyn_cast<RoundedType>(element))
@@ -131,7 +132,7 @@ Place CodeBuilder::at(Place place, Int index) {
   return {LLVM::GEPOp::create(*this, place.pointer.getType(), unit, place.pointer, ArrayRef(offset)), place.element};
 }
 
-// ---- control --------------------------------------------------------------------------------------------------------
+// ---- control ------------------------------------------------------------------------------------
 
 void CodeBuilder::loop(Int lower, Int upper, Int step, function_ref<void(Int)> body) {
   if (lower.isKnown() && upper.isKnown() && step.isKnown() && lower.known() + step.known() >= upper.known()) {

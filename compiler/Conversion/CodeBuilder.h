@@ -1,5 +1,5 @@
-// CodeBuilder.h - short spellings for device code of every target: integers that fold, places in memory, loops. How elements
-// are read and written is the business of each target.
+// CodeBuilder.h - short spellings for device code of every target: integers that fold, places in
+// memory, loops. How elements are read and written is the business of each target.
 #pragma once
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -62,7 +62,7 @@ public:
 
   const mlir::Type f32, i1, i32, i64;
 
-  // ---- values -----------------------------------------------------------------------------------------------------
+  // ---- values -----------------------------------------------------------------------------------
   Int integer(int64_t value) { return Int(*this, value); }
   Int integer(mlir::Value value) { return Int(*this, value); }
   /// A constant at the start of the function, one for each value.
@@ -79,7 +79,7 @@ public:
   mlir::Value narrow(Int value) { return mlir::arith::TruncIOp::create(*this, i32, value); }
   mlir::Value both(mlir::Value a, mlir::Value b) { return mlir::arith::AndIOp::create(*this, a, b); }
 
-  // ---- memory -----------------------------------------------------------------------------------------------------
+  // ---- memory -----------------------------------------------------------------------------------
   /// Whether elements of this type can be computed with.
   static bool isSupported(mlir::Type element);
   /// The type in which elements are computed: f32 for all floating-point types.
@@ -90,7 +90,7 @@ public:
   static int64_t bytesOf(mlir::Type element) { return llvm::divideCeil(memoryOf(element).getIntOrFloatBitWidth(), 8); }
   Place at(Place place, Int index);
 
-  // ---- control ----------------------------------------------------------------------------------------------------
+  // ---- control ----------------------------------------------------------------------------------
   void loop(Int lower, Int upper, Int step, llvm::function_ref<void(Int)> body);
   void loop(Int upper, llvm::function_ref<void(Int)> body) { loop(integer(0), upper, integer(1), body); }
   using Values = llvm::SmallVector<mlir::Value>;

@@ -1,5 +1,6 @@
-// CutBlocks.cpp - long blocks become calls of functions. Register allocation, instruction selection and scheduling take more
-// than linear time for a block; parts of one size take a time in proportion to their number.
+// CutBlocks.cpp - long blocks become calls of functions. Register allocation, instruction selection
+// and scheduling take more than linear time for a block; parts of one size take a time in
+// proportion to their number.
 #include "compiler/Passes.h"
 #include "llvm/ADT/DenseMap.h"
 using namespace mlir;
@@ -9,7 +10,8 @@ namespace logitile {
 #include "compiler/Passes.h.inc"
 
 namespace {
-/// Values that one part of a block makes and another one reads, each at its place in memory of the function.
+/// Values that one part of a block makes and another one reads, each at its place in memory of the
+/// function.
 class Slots {
 public:
   /// Whether 'type' can lie in memory as it is.
@@ -88,7 +90,8 @@ struct Body {
   SmallVector<Value> arguments; // of the call
 
 private:
-  /// 'value' in front of 'user'. From outside it is made again, loaded from its slot, or an argument.
+  /// 'value' in front of 'user'. From outside it is made again, loaded from its slot, or an
+  /// argument.
   Value bring(Value value, Operation *user) {
     Operation *made = value.getDefiningOp();
     if (block.findAncestorOpInBlock(made ? *made : *value.getParentBlock()->getParentOp()))

@@ -57,9 +57,10 @@ template <typename OpT> bool mayBeApproximate(OpT exponential) {
 struct ExpandMathPass : impl::ExpandMathPassBase<ExpandMathPass> {
   using ExpandMathPassBase::ExpandMathPassBase;
 
-  /// What 'op' becomes; null where the target has an instruction for it. Expansions of MLIR 22 (populateExpansionPatterns) do not replace
-  /// those of fma, pow, clamp, roundEven and floor: fma rounds the product there, pow is exp(y log(x)) in f32, clamp takes the bounds for
-  /// each other, roundEven takes 49 operations, and floor has none.
+  /// What 'op' becomes; null where the target has an instruction for it. Expansions of MLIR 22
+  /// (populateExpansionPatterns) do not replace those of fma, pow, clamp, roundEven and floor: fma
+  /// rounds the product there, pow is exp(y log(x)) in f32, clamp takes the bounds for each other,
+  /// roundEven takes 49 operations, and floor has none.
   FailureOr<Value> expand(Operation *op, ImplicitLocOpBuilder &b, const logitile::Target &target, const MathInstructions &has) {
     if (Value expanded = expandLogitileOp(b, op, op->getOperands()))
       return expanded;
@@ -109,7 +110,8 @@ struct ExpandMathPass : impl::ExpandMathPassBase<ExpandMathPass> {
     return function;
   }
 
-  /// The arithmetic of one function is twenty ops and more: that of thousands would be most of the code.
+  /// The arithmetic of one function is twenty ops and more: that of thousands would be most of the
+  /// code.
   void callFunctions(SmallVector<Operation *> &ops) {
     SmallVector<Operation *> left;
     llvm::SetVector<Operation *> called;

@@ -1,5 +1,6 @@
-// IndexFacts.cpp - divisors of index values, followed through loops and arithmetic. MLIR's IntegerRangeAnalysis finds the least and the
-// greatest value, which tell nothing of divisors. Its affine expressions know divisors, but not those of arith and scf.
+// IndexFacts.cpp - divisors of index values, followed through loops and arithmetic. MLIR's
+// IntegerRangeAnalysis finds the least and the greatest value, which tell nothing of divisors. Its
+// affine expressions know divisors, but not those of arith and scf.
 #include "compiler/Conversion/IndexFacts.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
@@ -49,7 +50,8 @@ int64_t logitile::knownDivisor(Value value) {
       .Default([](Operation *) { return 1; });
 }
 
-/// Whether a loop up to 'upper' ends with a tile that does not reach past it, other than past the end of the axis.
+/// Whether a loop up to 'upper' ends with a tile that does not reach past it, other than past the
+/// end of the axis.
 static bool endsAtTile(OpFoldResult upper, int64_t tile, int64_t extent) {
   if (std::optional<int64_t> constant = getConstantIntValue(upper))
     return *constant % tile == 0 || *constant >= extent;

@@ -1,5 +1,6 @@
-// KernelControl.h - the part of a kernel that is the same on every target: scalars, index arithmetic, and which task of the
-// grid the code is for. What happens to tiles is the business of the targets.
+// KernelControl.h - the part of a kernel that is the same on every target: scalars, index
+// arithmetic, and which task of the grid the code is for. What happens to tiles is the business of
+// the targets.
 #pragma once
 #include "compiler/Conversion/CodeBuilder.h"
 #include "dialect/Logitile.h"
@@ -27,7 +28,7 @@ public:
 
   mlir::LogicalResult convertBlock(mlir::Block &block);
 
-  // ---- values -----------------------------------------------------------------------------------------------------
+  // ---- values -----------------------------------------------------------------------------------
   Int scalar(mlir::Value value) const { return Int(builder, scalars.at(value)); }
   mlir::Value condition(mlir::Value value) const { return scalars.at(value); }
   void setScalar(mlir::Value value, mlir::Value to) { scalars[value] = to; }
@@ -44,8 +45,9 @@ protected:
   /// Reads the arguments in order: a pointer and two strides for a view, a scalar by its role.
   mlir::LogicalResult bindArguments(llvm::function_ref<mlir::Value()> nextPointer, llvm::function_ref<Int()> nextWord,
                                     llvm::function_ref<Int(ScalarRole role)> nextScalar);
-  /// Binds the variables of 'forall' for task number 'task', which counts through 'axes', the first of them fastest. The result
-  /// tells whether there is such a task; null: there is, unless the grid is too large.
+  /// Binds the variables of 'forall' for task number 'task', which counts through 'axes', the first
+  /// of them fastest. The result tells whether there is such a task; null: there is, unless the
+  /// grid is too large.
   mlir::Value bindTask(mlir::scf::ForallOp forall, llvm::ArrayRef<int64_t> axes, Int task);
   mlir::LogicalResult convertIndexOp(mlir::Operation &op);
   virtual mlir::LogicalResult convertOp(mlir::Operation &op) = 0;

@@ -7,7 +7,8 @@ using namespace mlir;
 using namespace logitile;
 
 namespace {
-/// Values of the candidates, to those of the update that are made in the same way from the same inputs.
+/// Values of the candidates, to those of the update that are made in the same way from the same
+/// inputs.
 IRMapping matchCandidates(UpdateStateOp op) {
   Block &candidates = op.getCandidate().front(), &update = op.getUpdate().front();
   IRMapping inputs;
@@ -15,7 +16,8 @@ IRMapping matchCandidates(UpdateStateOp op) {
   return matchValues(candidates, update, inputs);
 }
 
-/// Values of the candidates that take an elementary function of something that differs along the vocabulary.
+/// Values of the candidates that take an elementary function of something that differs along the
+/// vocabulary.
 llvm::DenseSet<Value> findCostly(UpdateStateOp op) {
   Block &candidates = op.getCandidate().front();
   llvm::DenseSet<Value> varying, costly;

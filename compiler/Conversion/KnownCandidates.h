@@ -1,5 +1,5 @@
-// KnownCandidates.h - values of an update that its candidates have computed already. A conversion that makes the candidates first can
-// keep them.
+// KnownCandidates.h - values of an update that its candidates have computed already. A conversion
+// that makes the candidates first can keep them.
 #pragma once
 #include "dialect/Logitile.h"
 
@@ -10,7 +10,7 @@ struct KnownCandidate {
   mlir::Value value;
 };
 
-/// The candidates of 'op' that its update computes again, where that takes an elementary function for each vocabulary entry:
-/// others cost no more than memory does.
+/// The candidates of 'op' that its update computes again, where that takes an elementary function
+/// for each vocabulary entry: others cost no more than memory does.
 llvm::SmallVector<KnownCandidate> findKnownCandidates(UpdateStateOp op);
 } // namespace logitile

@@ -1,5 +1,6 @@
-// MathFunctions.cpp - approximations of elementary functions. Polynomials are our own minimax fits (Remez exchange, relative
-// error of the whole function); the size of their error stands beside them.
+// MathFunctions.cpp - approximations of elementary functions. Polynomials are our own minimax fits
+// (Remez exchange, relative error of the whole function); the size of their error stands beside
+// them.
 #include "compiler/Conversion/MathFunctions.h"
 #include "compiler/Conversion/Lanes.h"
 #include <cmath>
@@ -11,7 +12,8 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kLog2E = 1.4426950408889634;
-// log(2) in two parts. The first has 9 bits that are zero, so its product with an exponent is exact.
+// log(2) in two parts. The first has 9 bits that are zero, so its product with an exponent is
+// exact.
 constexpr double kLn2High = 0.693359375, kLn2Low = -2.12194440054690583e-4;
 // log(2) as an f32, and what that lacks.
 constexpr double kLn2 = 0.693147182464599609375, kLn2Rest = -1.90465429995776804525e-9;
@@ -42,12 +44,13 @@ Value MathFunctions::fma(Value x, Value y, Value z) {
   return arith::TruncFOp::create(b, type, extend(x) * extend(y) + extend(z));
 }
 
-// ---- exponentials -------------------------------------------------------------------------------------------------------
+// ---- exponentials -------------------------------------------------------------------------------
 
 /// 2^power for powers in the normal range.
 Value MathFunctions::powerOf2(Value power) { return (Lanes(b, power) + 127).left(23).asFloat(); }
 
-/// x * 2^power in two steps, so that a result below the normal range is rounded once and one above it becomes infinite.
+/// x * 2^power in two steps, so that a result below the normal range is rounded once and one above
+/// it becomes infinite.
 Value MathFunctions::timesPowerOf2(Value x, Value power, Value bits) {
   if (Value scaled = target.scaleByPowerOf2(b, x, power))
     return scaled;
@@ -64,8 +67,9 @@ MathFunctions::Reduced MathFunctions::reduceByLog2(Value value) {
   return {rest, n, shifted.bits() - 0x4B400000};
 }
 
-/// 10 ulp, as the instruction is specified: h^2 (1 + r) with h = 2^(x / (2 log(2))), of a rounded exponent, and r what that lost of x. A
-/// square, because the instruction makes 0 of results below the normal range. Results are 0 and infinity beyond the bounds of x.
+/// 10 ulp, as the instruction is specified: h^2 (1 + r) with h = 2^(x / (2 log(2))), of a rounded
+/// exponent, and r what that lost of x. A square, because the instruction makes 0 of results below
+/// the normal range. Results are 0 and infinity beyond the bounds of x.
 Value MathFunctions::expByExp2(Value value) {
   Value least = Lanes(b, value).like(-110.0), most = Lanes(b, value).like(90.0); // NaN stays
   Lanes x(b, arith::MaximumFOp::create(b, arith::MinimumFOp::create(b, value, most), least)), half = x * (kLog2E / 2);
@@ -112,7 +116,8 @@ Value MathFunctions::expm1(Value value) {
   Reduced reduced = reduceByLog2(x);
   Lanes small(b, smallExpm1(reduced.rest)), u(b, powerOf2(Lanes(b, reduced.bits) - 1));
   Lanes half = hasFma ? Lanes(b, math::FmaOp::create(b, u, small, u - 0.5)) : u * small + (u - 0.5);
-  // Where n is 0, u - 1/2 is as well: the small part is all, and products with 0 must not change its sign.
+  // Where n is 0, u - 1/2 is as well: the small part is all, and products with 0 must not change
+  // its sign.
   Lanes isSmall = x.magnitude() < 0.3;
   return small.where(isSmall, half * 2.0).withSignOf(x);
 }
@@ -126,7 +131,8 @@ Value MathFunctions::tanh(Value value) {
   return (y / (y + 2.0)).withSignOf(x);
 }
 
-/// 2 ulp. For small x, x + x P(x^2): 4.1e-10. For others 1 - exp(-Q(|x|)): 1.6e-9; Q stands for -log(1 - erf).
+/// 2 ulp. For small x, x + x P(x^2): 4.1e-10. For others 1 - exp(-Q(|x|)): 1.6e-9; Q stands for
+/// -log(1 - erf).
 Value MathFunctions::erf(Value value) {
   Lanes x(b, value), size = x.magnitude();
   Lanes p = polynomial(x * x,
@@ -142,7 +148,7 @@ Value MathFunctions::erf(Value value) {
   return small.where(size < 0.921875, large);
 }
 
-// ---- logarithms ---------------------------------------------------------------------------------------------------------
+// ---- logarithms ---------------------------------------------------------------------------------
 
 /// The fraction lies in [-1/3, 1/3]. Numbers below the normal range are scaled into it first.
 MathFunctions::Split MathFunctions::split(Value value) {
@@ -203,7 +209,7 @@ Value MathFunctions::log1p(Value value) {
   return x.where(x.magnitude() < 0x1p-25, result);
 }
 
-// ---- power --------------------------------------------------------------------------------------------------------------
+// ---- power --------------------------------------------------------------------------------------
 
 namespace {
 /// log2 and 2^x of f64, as exact as a power of f32 needs: 2e-13 and 4.1e-11.
@@ -212,7 +218,8 @@ struct Doubles {
 
   Lanes log2(Lanes x) const {
     Lanes bits = x.bits();
-    // Shifted down the exponent is positive, so that a logical shift will do and its bits can be read as a fraction.
+    // Shifted down the exponent is positive, so that a logical shift will do and its bits can be
+    // read as a fraction.
     Lanes offset = bits - 0x3fe5555555555555 + 0x3ff0000000000000; // 2/3, 1
     Lanes biased = offset.right(52);
     Lanes e = (biased | biased.like(int64_t(0x4330000000000000))).asFloat() - (0x1p52 + 1023.0);
@@ -256,11 +263,12 @@ Value MathFunctions::pow(Value base, Value power) {
   return one.where((y == 0.0) | (x == 1.0), result);
 }
 
-// ---- sine and cosine ----------------------------------------------------------------------------------------------------
+// ---- sine and cosine ----------------------------------------------------------------------------
 
-/// The product of |x| with 2 / pi, modulo 4, to 64 bits after Payne and Hanek (1983): however large x is, only the bits of 2 / pi
-/// count that stand at and below its unit. No f32 is so near to a multiple of pi / 2 that fewer than 30 of the 62 bits behind the
-/// point are left. Small numbers are their own rest.
+/// The product of |x| with 2 / pi, modulo 4, to 64 bits after Payne and Hanek (1983): however large
+/// x is, only the bits of 2 / pi count that stand at and below its unit. No f32 is so near to a
+/// multiple of pi / 2 that fewer than 30 of the 62 bits behind the point are left. Small numbers
+/// are their own rest.
 MathFunctions::Angle MathFunctions::reduceByQuarterTurns(Value value) {
   constexpr int64_t kTwoOverPi[] = {0, 0xa2f9836e, 0x4e441529, 0xfc2757d1, 0xf534ddc0, 0xdb629599, 0x3c439041, 0xfe5163ab}; // from 2^0 down
   constexpr int kFirstWords = 5; // that a window may begin with
@@ -268,7 +276,8 @@ MathFunctions::Angle MathFunctions::reduceByQuarterTurns(Value value) {
   Lanes size = Lanes(b, value).magnitude();
   Lanes bits(b, arith::ExtUIOp::create(b, long64, size.bits()));
   Lanes mantissa = (bits & bits.like(int64_t(0x7fffff))) | bits.like(int64_t(0x800000));
-  // |x| = mantissa * 2^(exponent - 150), so this many bits of the table make multiples of 4. It is positive from 1/2 on.
+  // |x| = mantissa * 2^(exponent - 150), so this many bits of the table make multiples of 4. It is
+  // positive from 1/2 on.
   Lanes skipped = bits.right(23) - 120;
   Lanes first = skipped.right(5), shift = skipped & skipped.like(int64_t(31));
   SmallVector<Lanes> words; // four of the table, from the first one that is not skipped as a whole
@@ -292,7 +301,8 @@ MathFunctions::Angle MathFunctions::reduceByQuarterTurns(Value value) {
   return {Lanes(b, arith::ExtFOp::create(b, wide, Value(size))).where(isSmall, radians), quarter.like(int64_t(0)).where(isSmall, quarter)};
 }
 
-/// The sine of an angle, in f64. sin(r) = r + r^3 P(r^2): 5.2e-12; cos(r) = 1 - r^2/2 + r^4 Q(r^2): 1.2e-13.
+/// The sine of an angle, in f64. sin(r) = r + r^3 P(r^2): 5.2e-12; cos(r) = 1 - r^2/2 + r^4 Q(r^2):
+/// 1.2e-13.
 Value MathFunctions::sineOf(Value rest, Value quarter) {
   Lanes r(b, rest), square = r * r, turns(b, quarter);
   Lanes p = polynomial(square, {-0.1666666664079702, 0.00833332930484027, -0.0001983931226883643, 2.7181216223537453e-06}, hasFma);
@@ -322,7 +332,7 @@ Value MathFunctions::cos(Value value) {
   return result.where(size < kInfinity, x.like(kNan));
 }
 
-// ---- rounding -----------------------------------------------------------------------------------------------------------
+// ---- rounding -----------------------------------------------------------------------------------
 
 Value MathFunctions::roundEven(Value value) {
   Lanes x(b, value), size = x.magnitude();

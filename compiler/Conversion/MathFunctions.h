@@ -1,13 +1,15 @@
-// MathFunctions.h - elementary functions of f32, spelled in arithmetic. Which ops become which function is ExpandMath.cpp.
+// MathFunctions.h - elementary functions of f32, spelled in arithmetic. Which ops become which
+// function is ExpandMath.cpp.
 #pragma once
 #include "compiler/Target/Target.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
 namespace logitile {
-/// Builds functions on one type: a float, or a vector of floats. Errors are against the exact result, in units in the last
-/// place (ulp), also where the result is below the normal range; the unit tests measure them.
-/// Everywhere: a NaN gives a NaN, whose payload is not kept; limits are exact, such as exp(-inf) = 0 and log(0) = -inf.
+/// Builds functions on one type: a float, or a vector of floats. Errors are against the exact
+/// result, in units in the last place (ulp), also where the result is below the normal range; the
+/// unit tests measure them. Everywhere: a NaN gives a NaN, whose payload is not kept; limits are
+/// exact, such as exp(-inf) = 0 and log(0) = -inf.
 class MathFunctions {
 public:
   MathFunctions(mlir::ImplicitLocOpBuilder &b, mlir::Type type, const Target &target)
@@ -19,15 +21,16 @@ public:
 #define LOGITILE_FLAT(Node, Op, Facts)
 #include "compiler/Expression/ScalarOps.def"
   mlir::Value exp2(mlir::Value x);
-  /// exp of the instruction for 2^x, which only some targets have: less exact, in fewer instructions.
+  /// exp of the instruction for 2^x, which only some targets have: less exact, in fewer
+  /// instructions.
   mlir::Value expByExp2(mlir::Value x);
   mlir::Value log2(mlir::Value x);
   mlir::Value pow(mlir::Value x, mlir::Value y);
   /// Exact, for CPUs without an instruction for them.
   mlir::Value roundEven(mlir::Value x);
   mlir::Value floor(mlir::Value x);
-  /// a * b + c. Without an instruction the sum is rounded to 53 bits first, so what a product lost, fma(a, b, -(a * b)),
-  /// is exact either way.
+  /// a * b + c. Without an instruction the sum is rounded to 53 bits first, so what a product lost,
+  /// fma(a, b, -(a * b)), is exact either way.
   mlir::Value fma(mlir::Value x, mlir::Value y, mlir::Value z);
 
 private:

@@ -30,7 +30,8 @@ std::array<Lanes, 4> logitile::philox(std::array<Lanes, 4> counter, std::array<L
   return counter;
 }
 
-/// (word + 0.5) / 2^32 as an f32. The largest words would be rounded to 1, so they are cut to the last that is rounded down.
+/// (word + 0.5) / 2^32 as an f32. The largest words would be rounded to 1, so they are cut to the
+/// last that is rounded down.
 static Lanes between0And1(Lanes word) {
   ImplicitLocOpBuilder &b = word.builder();
   constexpr int32_t kLast = static_cast<int32_t>(0xFFFFFF7F);

@@ -1,12 +1,13 @@
-// ScalarRegions.h - the scalar regions of a kernel as code for scalars or vectors. Which elements a region sees is the
-// business of the targets.
+// ScalarRegions.h - the scalar regions of a kernel as code for scalars or vectors. Which elements a
+// region sees is the business of the targets.
 #pragma once
 #include "compiler/Conversion/CodeBuilder.h"
 #include "mlir/IR/IRMapping.h"
 
 namespace logitile {
-/// Clones values of scalar regions for 'lanes' lanes (0: scalars), each when it is first needed. What a copy of the clone
-/// has mapped stays mapped in it: values that are emitted before a loop are not emitted inside.
+/// Clones values of scalar regions for 'lanes' lanes (0: scalars), each when it is first needed.
+/// What a copy of the clone has mapped stays mapped in it: values that are emitted before a loop
+/// are not emitted inside.
 class Widener {
 public:
   Widener(CodeBuilder &e, int64_t lanes) : e(e), lanes(lanes) {}

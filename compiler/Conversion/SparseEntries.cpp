@@ -1,4 +1,5 @@
-// SparseEntries.cpp - recognises sparse updates from the structure of the update region, and prints them for tests.
+// SparseEntries.cpp - recognises sparse updates from the structure of the update region, and prints
+// them for tests.
 #include "compiler/Conversion/SparseEntries.h"
 #include "compiler/Passes.h"
 using namespace mlir;
@@ -8,7 +9,8 @@ namespace logitile {
 #include "compiler/Passes.h.inc"
 
 namespace {
-/// Whether 'value' is made of nothing but constants, the column where `mayVary`, and arguments that 'allowed' accepts.
+/// Whether 'value' is made of nothing but constants, the column where `mayVary`, and arguments that
+/// 'allowed' accepts.
 bool isMadeOf(Value value, bool mayVary, function_ref<bool(BlockArgument)> allowed) {
   if (auto argument = dyn_cast<BlockArgument>(value))
     return allowed(argument);
@@ -18,7 +20,8 @@ bool isMadeOf(Value value, bool mayVary, function_ref<bool(BlockArgument)> allow
   return llvm::all_of(op->getOperands(), [&](Value operand) { return isMadeOf(operand, mayVary, allowed); });
 }
 
-/// The comparison of the column with a number that decides that 'condition' holds ('wanted' is true) or does not hold.
+/// The comparison of the column with a number that decides that 'condition' holds ('wanted' is
+/// true) or does not hold.
 arith::CmpIOp findComparison(Value condition, bool wanted) {
   if (auto both = condition.getDefiningOp<arith::AndIOp>(); both && wanted) {
     arith::CmpIOp comparison = findComparison(both.getLhs(), true);

@@ -1,5 +1,5 @@
-// TileCost.cpp - traffic between caches, registers that lie idle, units that wait. They rank sizes; seconds are
-// for measuring.
+// TileCost.cpp - traffic between caches, registers that lie idle, units that wait. They rank sizes;
+// seconds are for measuring.
 #include "compiler/CostModel/TileCost.h"
 #include "llvm/Support/MathExtras.h"
 #include <algorithm>
@@ -29,8 +29,9 @@ double logitile::tiledSeconds(const TiledContraction &c, const Machine &machine)
     registerTiles = cuts * llvm::divideCeil(static_cast<int64_t>(tileLanes), machine.panelWidth);
   }
 
-  // Operands are fetched again for each further tile along the other axis, sums again for each block, and what a unit works on
-  // meanwhile is read again for each panel where it does not fit the near cache.
+  // Operands are fetched again for each further tile along the other axis, sums again for each
+  // block, and what a unit works on meanwhile is read again for each panel where it does not fit
+  // the near cache.
   double leftBytes = 1.0 * c.rows * c.depth * c.operandBytes, rightBytes = 1.0 * c.lanes * c.depth * c.operandBytes;
   double traffic = leftBytes * (lanes - 1) / rateAt(leftBytes, machine) + rightBytes * (rows - 1) / rateAt(rightBytes, machine);
   double leftBlock = tileRows * tileDepth * c.operandBytes, sums = tileRows * tileLanes * 4;

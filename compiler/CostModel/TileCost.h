@@ -1,10 +1,11 @@
-// TileCost.h - what the sizes of its tiles do to the time of a contraction, for ranking sizes before any is measured.
-// The rates are those of a target (compiler/Target/Machine.h).
+// TileCost.h - what the sizes of its tiles do to the time of a contraction, for ranking sizes
+// before any is measured. The rates are those of a target (compiler/Target/Machine.h).
 #pragma once
 #include "compiler/Target/Machine.h"
 
 namespace logitile {
-/// rows x lanes sums of 'depth' products each, cut into tiles. A task makes one tile, block by block of the shared axis.
+/// rows x lanes sums of 'depth' products each, cut into tiles. A task makes one tile, block by
+/// block of the shared axis.
 struct TiledContraction {
   int64_t rows = 0, lanes = 0, depth = 0;
   int64_t tileRows = 1, tileLanes = 1, tileDepth = 1;

@@ -1,5 +1,6 @@
 // Arithmetic.cpp - simplifying constructors of elementwise operations. Rules are numbered as in
-// docs/design/plan.md. Each result is built by constructors again, so the order of the rules does not matter.
+// docs/design/plan.md. Each result is built by constructors again, so the order of the rules does
+// not matter.
 #include "compiler/Expression/Graph.h"
 #include "llvm/ADT/STLExtras.h"
 #include <cmath>

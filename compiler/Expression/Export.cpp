@@ -103,7 +103,8 @@ Value logitile::emitNode(OpBuilder &b, NodeRef node, ArrayRef<Value> x) {
   llvm_unreachable("row state and pairs belong to form-sweeps");
 }
 
-/// A number that is no float32, as a sum that gives it back when it is read: rounded, it would be another value.
+/// A number that is no float32, as a sum that gives it back when it is read: rounded, it would be
+/// another value.
 static Value emitExactConstant(OpBuilder &b, NodeRef node) {
   Value high = emitConstant(b, node);
   Value low = arith::ConstantOp::create(b, node->loc, b.getF32FloatAttr(static_cast<float>(node->rounding())));

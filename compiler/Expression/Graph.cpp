@@ -1,4 +1,5 @@
-// Graph.cpp - interning of nodes, and what can be read off them. Simplification is in Arithmetic.cpp and Reductions.cpp.
+// Graph.cpp - interning of nodes, and what can be read off them. Simplification is in
+// Arithmetic.cpp and Reductions.cpp.
 #include "compiler/Expression/Facts.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
@@ -19,7 +20,7 @@ void Node::Profile(llvm::FoldingSetNodeID &id) const {
   id.AddInteger(static_cast<unsigned>(predicate));
 }
 
-// ---- facts --------------------------------------------------------------------------------------------------------
+// ---- facts --------------------------------------------------------------------------------------
 
 static bool has(const Node &node, unsigned fact) { return factsOf(node.op) & fact; }
 
@@ -150,7 +151,8 @@ static bool findEntry(const Node &node) {
   }
 }
 
-/// Numbers that a caller gives may be infinite, and so may quotients, exponentials and logarithms of finite ones.
+/// Numbers that a caller gives may be infinite, and so may quotients, exponentials and logarithms
+/// of finite ones.
 static bool findStaysFinite(const Node &node) {
   if (node.type != NodeType::Float)
     return true;
@@ -205,7 +207,7 @@ NodeRef Graph::exponentOf(NodeRef node) {
   return both;
 }
 
-// ---- interning ----------------------------------------------------------------------------------------------------
+// ---- interning ----------------------------------------------------------------------------------
 
 NodeRef Graph::make(NodeOp op, llvm::ArrayRef<NodeRef> operands, NodeType type, llvm::function_ref<void(Node &)> fill) {
   Node probe(loc);

@@ -1,5 +1,6 @@
-// Graph.h - a loss as interned nodes whose constructors simplify. Passes import a region into it, work on nodes, and
-// print them back as ops; equal expressions are one node, so there is no separate CSE.
+// Graph.h - a loss as interned nodes whose constructors simplify. Passes import a region into it,
+// work on nodes, and print them back as ops; equal expressions are one node, so there is no
+// separate CSE.
 #pragma once
 #include "dialect/Logitile.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -10,7 +11,8 @@
 #include "llvm/Support/Allocator.h"
 #include <cmath>
 
-// A switch over nodes that has no default names every operation: a new one is an error of the build until it has its case.
+// A switch over nodes that has no default names every operation: a new one is an error of the build
+// until it has its case.
 #pragma GCC diagnostic error "-Wswitch"
 
 namespace logitile {
@@ -61,7 +63,8 @@ enum class NodeType : uint8_t { Float, Int, Bool };
 /// Comparisons of both floats (ordered, Ne unordered) and signed integers.
 enum class Predicate : uint8_t { Lt, Le, Gt, Ge, Eq, Ne };
 
-/// One value. Ids grow from operands to users; pointers are equal exactly where the expressions are.
+/// One value. Ids grow from operands to users; pointers are equal exactly where the expressions
+/// are.
 struct Node : llvm::FoldingSetNode {
   NodeOp op;
   NodeType type;
@@ -76,7 +79,8 @@ struct Node : llvm::FoldingSetNode {
   Predicate predicate = Predicate::Lt;  // Compare
   mlir::Location loc;
 
-  // Facts, worked out once when the node is made: expressions share, so a walk for each question could take for ever.
+  // Facts, worked out once when the node is made: expressions share, so a walk for each question
+  // could take for ever.
   bool isWeight = false;         // zero of it makes a product zero: exponentials, sigmoids, products, powers, roots of these
   bool isPositive = false;       // proved greater than zero
   bool isNonNegative = false;    // proved not less than zero
@@ -101,7 +105,8 @@ struct Node : llvm::FoldingSetNode {
     return op == NodeOp::Mul && operands[0]->varying != operands[1]->varying;
   }
   bool isConstant(double value) const { return isConstant() && number == value; }
-  /// What a constant loses as a float32, such as a product or quotient of numbers; 0 of what is not finite there.
+  /// What a constant loses as a float32, such as a product or quotient of numbers; 0 of what is not
+  /// finite there.
   double rounding() const {
     double lost = number - static_cast<float>(number);
     return isConstant() && type == NodeType::Float && std::isfinite(lost) ? lost : 0;
@@ -120,7 +125,8 @@ struct Node : llvm::FoldingSetNode {
 };
 using NodeRef = const Node *;
 
-/// Owns nodes and builds them. Every constructor simplifies first (rules 1 to 8 of docs/design/plan.md), whoever calls it.
+/// Owns nodes and builds them. Every constructor simplifies first (rules 1 to 8 of
+/// docs/design/plan.md), whoever calls it.
 class Graph {
 public:
   Graph(mlir::MLIRContext *context, int64_t vocab) : context(context), vocab(vocab), loc(mlir::UnknownLoc::get(context)) {}
@@ -176,18 +182,22 @@ public:
   NodeRef sum(NodeRef x, bool verbatim = false);
   NodeRef mean(NodeRef x);
   NodeRef logsumexp(NodeRef x);
-  /// 'isExact': the index is right where entries are NaN, too. A maximum is NaN then, whichever of these it picks.
+  /// 'isExact': the index is right where entries are NaN, too. A maximum is NaN then, whichever of
+  /// these it picks.
   NodeRef arg(NodeOp op, NodeRef x, bool isExact = false);
   NodeRef count(NodeRef condition);
-  /// The 'places' largest entries, or their indices. What is added to all entries is added to the list (rule 6).
+  /// The 'places' largest entries, or their indices. What is added to all entries is added to the
+  /// list (rule 6).
   NodeRef top(NodeOp op, NodeRef x, int64_t places);
   using Split = std::pair<NodeRef, NodeRef>;
   /// x = rest + u: a logsumexp of x is that of rest, plus u (rule 8).
   Split bare(NodeRef x);
-  /// Whether uniform addends u and v may leave a sum of rest + u and other + v. Where one is an entry, only if what varies is in one of
-  /// the two: the sum of rest and other would be rounded as they are, while rest + u may be small and exact.
+  /// Whether uniform addends u and v may leave a sum of rest + u and other + v. Where one is an
+  /// entry, only if what varies is in one of the two: the sum of rest and other would be rounded as
+  /// they are, while rest + u may be small and exact.
   static bool mayLeaveSum(Split a, Split b) { return !(a.first->varying && b.first->varying && (a.second->isEntry || b.second->isEntry)); }
-  /// x - lse, where that is (rest + addend) - (logsumexp(rest) + addend); null for any other difference (rule 8).
+  /// x - lse, where that is (rest + addend) - (logsumexp(rest) + addend); null for any other
+  /// difference (rule 8).
   struct LogSoftmax {
     NodeRef rest = nullptr, logsumexp = nullptr, addend = nullptr;
   };
@@ -206,12 +216,13 @@ public:
   };
   /// Where 'node' was picked; none if it was not, or if the pick is of an input.
   Origin originOf(NodeRef node) const { return origins.lookup(node); }
-  /// 'times' of an addend that leaves a product. An entry in it becomes the entry of the product: both are rounded alike then, so
-  /// that (x - max(x)) * n is 0 at the maximum.
+  /// 'times' of an addend that leaves a product. An entry in it becomes the entry of the product:
+  /// both are rounded alike then, so that (x - max(x)) * n is 0 at the maximum.
   NodeRef timesAddend(NodeRef addend, llvm::function_ref<NodeRef(NodeRef)> times);
   /// The branch that a select takes at 'index', where that is known; else null.
   NodeRef branchAt(NodeRef select, NodeRef index);
-  /// The entry of 'x' at 'index' where it is the same number for all inputs, as that of a product with column() is at 0; else null.
+  /// The entry of 'x' at 'index' where it is the same number for all inputs, as that of a product
+  /// with column() is at 0; else null.
   NodeRef constantAt(NodeRef x, NodeRef index);
 
   // ---- form-sweeps

@@ -1,4 +1,5 @@
-// Import.h - between scalar regions and graphs: reads the ops of a loss into nodes, prints nodes as ops.
+// Import.h - between scalar regions and graphs: reads the ops of a loss into nodes, prints nodes as
+// ops.
 #pragma once
 #include "compiler/Expression/Graph.h"
 #include "dialect/Varying.h"
@@ -22,7 +23,8 @@ private:
   llvm::DenseMap<mlir::Value, NodeRef> nodes;
 };
 
-/// Prints nodes as spec ops at the builder's insertion point; a value given before is used as it is.
+/// Prints nodes as spec ops at the builder's insertion point; a value given before is used as it
+/// is.
 class Exporter {
 public:
   explicit Exporter(mlir::OpBuilder &builder) : builder(builder) {}
@@ -34,7 +36,8 @@ private:
   llvm::DenseMap<NodeRef, mlir::Value> values;
 };
 
-/// The op of one elementwise node, input, column, constant, reduction or pick on operands that have values already.
+/// The op of one elementwise node, input, column, constant, reduction or pick on operands that have
+/// values already.
 mlir::Value emitNode(mlir::OpBuilder &builder, NodeRef node, llvm::ArrayRef<mlir::Value> operands);
 mlir::Type typeOf(mlir::MLIRContext *context, NodeType type);
 NodeType nodeTypeOf(mlir::Type type);

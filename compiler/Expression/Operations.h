@@ -1,11 +1,12 @@
-// Operations.h - the operations that a loss may use on single numbers, for those who write or read the text of a loss. No MLIR
-// here. The table itself is compiler/Expression/ScalarOps.def.
+// Operations.h - the operations that a loss may use on single numbers, for those who write or read
+// the text of a loss. No MLIR here. The table itself is compiler/Expression/ScalarOps.def.
 #pragma once
 #include <string_view>
 #include <vector>
 
 namespace logitile {
-/// One operation on operands of certain types. Letters stand for types: f is f32, i is i32, b is i1.
+/// One operation on operands of certain types. Letters stand for types: f is f32, i is i32, b is
+/// i1.
 struct ScalarOperation {
   std::string_view name;     // in IR: "arith.addf"
   std::string_view operands; // a letter for each: "ff"

@@ -59,9 +59,10 @@ NodeRef Graph::mean(NodeRef x) {
   return div(total, constant(entries));
 }
 
-/// x = rest + u, with every uniform addend in u that may leave its sum (rule 8). Under a factor, a difference from a mean is centred and
-/// stays whole. So does what multiplies a factor that has a gradient: of b in (z - z[y]) * b, that is a sum of products with z - z[y],
-/// while those with z and with z[y] would cancel.
+/// x = rest + u, with every uniform addend in u that may leave its sum (rule 8). Under a factor, a
+/// difference from a mean is centred and stays whole. So does what multiplies a factor that has a
+/// gradient: of b in (z - z[y]) * b, that is a sum of products with z - z[y], while those with z
+/// and with z[y] would cancel.
 Graph::Split Graph::bare(NodeRef x) {
   if (!x->varying)
     return {constant(0), x};
@@ -155,8 +156,9 @@ Graph::LogSoftmax Graph::splitLogSoftmax(NodeRef x, NodeRef lse) {
   return {};
 }
 
-/// The index is that of the simplest value with the same order: finite addends, the logsumexp of the same values, positive factors and
-/// exp do not matter (rule 6). Less what is infinite, all entries are infinite or no number.
+/// The index is that of the simplest value with the same order: finite addends, the logsumexp of
+/// the same values, positive factors and exp do not matter (rule 6). Less what is infinite, all
+/// entries are infinite or no number.
 NodeRef Graph::arg(NodeOp op, NodeRef x, bool isExact) {
   if (!x->varying) // of equal entries the first, of NaN too
     return integer(0);
@@ -184,8 +186,8 @@ NodeRef Graph::arg(NodeOp op, NodeRef x, bool isExact) {
   return make(op, {x}, NodeType::Int);
 }
 
-/// Where a value is NaN all log-probabilities are, so that the first is meant. Where the largest is infinite, its log-probability is
-/// NaN, and that is the smallest too.
+/// Where a value is NaN all log-probabilities are, so that the first is meant. Where the largest is
+/// infinite, its log-probability is NaN, and that is the smallest too.
 NodeRef Graph::argOfLogSoftmax(NodeOp op, const LogSoftmax &parts) {
   auto [rest, lse, addend] = parts;
   NodeRef index = arg(op, rest);
@@ -254,7 +256,8 @@ NodeRef Graph::gatherOnce(NodeRef x, NodeRef index, llvm::DenseMap<NodeRef, Node
     NodeRef condition = index->operand(0), taken = index->operand(1), other = index->operand(2);
     if (condition->is(NodeOp::IsNan) && isNanWith(x, entryOf(condition->operand(0)).value)) // whichever entry is taken
       return gather(x, other);
-    // What is best is carried along in the sweep that finds its index; what a selection names waits for another sweep.
+    // What is best is carried along in the sweep that finds its index; what a selection names waits
+    // for another sweep.
     if (isArg(taken) || isArg(other))
       return select(condition, gather(x, taken), gather(x, other));
   }

@@ -1,10 +1,12 @@
-// LaunchPlan.cpp - sizes and strides: the arithmetic that the compiler predicts with and the runtime allocates by.
+// LaunchPlan.cpp - sizes and strides: the arithmetic that the compiler predicts with and the
+// runtime allocates by.
 #include "compiler/Plan/LaunchPlan.h"
 #include "llvm/Support/MathExtras.h"
 #include <algorithm>
 using namespace logitile;
 
-/// More than any machine has, and so little that hundreds of such sizes can be added. Larger sizes become this.
+/// More than any machine has, and so little that hundreds of such sizes can be added. Larger sizes
+/// become this.
 constexpr int64_t kHugeBytes = int64_t(1) << 52;
 
 static int64_t bytesOf(int64_t rows, int64_t columns, int64_t elementBytes) {
@@ -25,9 +27,11 @@ int64_t logitile::chunkTokens(int64_t tokens, int64_t step, int64_t tokenTile) {
   return llvm::alignTo((tokens - step - 1) / -step, tokenTile);
 }
 
-/// Strides and bytes. Extents in tokens are rounded up to whole panels, so that vector code may touch every lane.
+/// Strides and bytes. Extents in tokens are rounded up to whole panels, so that vector code may
+/// touch every lane.
 static BufferGeometry geometryOf(const BufferPlan &buffer, int64_t tokens, const MemoryModel &memory) {
-  // Columns are this many elements further apart than they need be: else they would fall on few cache sets.
+  // Columns are this many elements further apart than they need be: else they would fall on few
+  // cache sets.
   constexpr int64_t kColumnPadding = 16;
   const int64_t panelWidth = memory.panelWidth;
   int64_t lanes = llvm::alignTo(std::max<int64_t>(tokens, 1), panelWidth);

@@ -1,5 +1,6 @@
-// LaunchPlan.h - a compiled program as plain data: what to allocate, what to launch, how to pack arguments.
-// No MLIR or LLVM here: the runtime, the disk cache and C programs share this description.
+// LaunchPlan.h - a compiled program as plain data: what to allocate, what to launch, how to pack
+// arguments. No MLIR or LLVM here: the runtime, the disk cache and C programs share this
+// description.
 #pragma once
 #include "compiler/Plan/ElementType.h"
 #include "compiler/Target/MemoryModel.h"
@@ -9,7 +10,8 @@
 #include <vector>
 
 namespace logitile {
-/// One buffer that kernels use. An extent of -1 stands for tokens: of the call, or of a chunk in scope Chunk.
+/// One buffer that kernels use. An extent of -1 stands for tokens: of the call, or of a chunk in
+/// scope Chunk.
 struct BufferPlan {
   std::string name; // for people
   BufferRole role = BufferRole::Result;
@@ -27,12 +29,14 @@ struct BufferPlan {
   bool inBackward = false;
 };
 
-/// Strides in elements and size of a buffer for a number of tokens. With P, the plan's panel width, element (i, j) lies
+/// Strides in elements and size of a buffer for a number of tokens. With P, the plan's panel width,
+/// element (i, j) lies
 /// * strided: at i * stride0 + j * stride1;
 /// * column_major: at i + j * stride1;
 /// * row_panels: in [i / P][j][i % P], panels stride0 apart;
 /// * column_panels: in [j / P][i][j % P], panels stride1 apart.
-/// Packed 16-bit buffers hold pairs of the inner axis side by side: [panel][inner / 2][lane][inner % 2].
+/// Packed 16-bit buffers hold pairs of the inner axis side by side: [panel][inner / 2][lane][inner
+/// % 2].
 struct BufferGeometry {
   int64_t stride0 = 0, stride1 = 0;
   int64_t bytes = 0;
@@ -71,17 +75,20 @@ struct ArgumentPlan {
   ScalarRole scalar = ScalarRole::Tokens;
 };
 
-/// What a GPU kernel copies of the buffer of one of its arguments: boxes, whose rows have 32, 64 or 128 bytes.
+/// What a GPU kernel copies of the buffer of one of its arguments: boxes, whose rows have 32, 64 or
+/// 128 bytes.
 struct TensorMapPlan {
   int64_t argument = -1;
   int64_t columns = 0, rows = 0; // of a box
 };
 
-/// CPU kernels are `void kernel(const int64_t *arguments, int64_t task, void *scratch)`: three words for a buffer, one for
-/// a scalar; tasks count through the grid with the last axis fastest. GPU kernels take the same words as parameters, but three for
-/// the number of tokens: where GPUs know how many count, the first one of the launch, the most; block b is task b. Behind them are
-/// two parameters for each tensor map: a word, the column of the buffer with which the map begins, or -1 where there is no map since
-/// it could not say how the buffer lies; and the 128 bytes of the map.
+/// CPU kernels are `void kernel(const int64_t *arguments, int64_t task, void *scratch)`: three
+/// words for a buffer, one for a scalar; tasks count through the grid with the last axis fastest.
+/// GPU kernels take the same words as parameters, but three for the number of tokens: where GPUs
+/// know how many count, the first one of the launch, the most; block b is task b. Behind them are
+/// two parameters for each tensor map: a word, the column of the buffer with which the map begins,
+/// or -1 where there is no map since it could not say how the buffer lies; and the 128 bytes of the
+/// map.
 struct KernelPlan {
   std::string name;
   std::string code; // the name of the kernel whose function it runs; "": its own
@@ -114,7 +121,8 @@ struct StepPlan {
 /// What callers name the array that holds an input of kind SliceOffset.
 inline constexpr const char *kSliceOffsetName = "slice.offset";
 
-/// A token input as an index or a value, or one value of the call; the runtime brings it to f32, i32 or one byte.
+/// A token input as an index or a value, or one value of the call; the runtime brings it to f32,
+/// i32 or one byte.
 struct InputPlan {
   InputKind kind = InputKind::Token; // that, Vocab, Dense, Scalar or SliceOffset
   std::string name;                  // of the caller's array
@@ -123,7 +131,8 @@ struct InputPlan {
   bool isIndex = false;                   // used as an index as it is: must lie in the vocabulary
 };
 
-/// Whether the shape of an input begins with the leading dimensions; it ends with them where it has no entries.
+/// Whether the shape of an input begins with the leading dimensions; it ends with them where it has
+/// no entries.
 inline bool isOfTokens(const InputPlan &input) { return input.kind == InputKind::Token; }
 
 struct ProjectionPlan {
@@ -218,6 +227,7 @@ int64_t chunkOf(const std::vector<StepPlan> &steps, int64_t tokens, int64_t toke
 /// Lays out the buffers of one phase, each with 'guard' bytes behind it.
 WorkspaceLayout layoutWorkspace(const std::vector<BufferPlan> &buffers, int64_t tokens, int64_t chunk, const MemoryModel &memory,
                                 bool backward, int64_t guard = 0);
-/// Bytes beyond inputs and outputs of a whole call: what is saved, the larger phase, and the scratch of all threads.
+/// Bytes beyond inputs and outputs of a whole call: what is saved, the larger phase, and the
+/// scratch of all threads.
 int64_t workspaceBytes(const LaunchPlan &plan, int64_t tokens, int64_t threads);
 } // namespace logitile

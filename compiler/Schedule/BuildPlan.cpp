@@ -9,7 +9,7 @@
 using namespace mlir;
 using namespace logitile;
 
-// ---- types --------------------------------------------------------------------------------------------------------
+// ---- types --------------------------------------------------------------------------------------
 
 ElementType logitile::elementTypeOf(Type type) {
   if (auto rounded = dyn_cast<RoundedType>(type))
@@ -41,7 +41,7 @@ BufferPlan logitile::makeBufferPlan(BufferRole role, Scope scope, ViewType type)
   return plan;
 }
 
-// ---- grids --------------------------------------------------------------------------------------------------------
+// ---- grids --------------------------------------------------------------------------------------
 
 static std::optional<Extent> extentOf(Value value) {
   if (auto argument = dyn_cast<BlockArgument>(value)) {
@@ -79,7 +79,7 @@ std::optional<Extent> logitile::extentOf(OpFoldResult bound) {
   return ::extentOf(cast<Value>(bound));
 }
 
-// ---- work -----------------------------------------------------------------------------------------------------------
+// ---- work ---------------------------------------------------------------------------------------
 
 /// Of a target that predicts none.
 KernelWork Target::predictWork(KernelOp) const { return {}; }
@@ -153,7 +153,8 @@ private:
   }
   /// By the runtime itself.
   static bool isReadInEveryCall(BufferRole role) { return role >= BufferRole::TokenMap; }
-  /// The number of the projection, input or output that a buffer belongs to; -1 where there is none.
+  /// The number of the projection, input or output that a buffer belongs to; -1 where there is
+  /// none.
   int64_t ownerOf(BufferOp buffer) const {
     StringRef name = buffer.getOwnerName();
     if (buffer.getRole() <= BufferRole::WeightSum)
@@ -201,7 +202,7 @@ private:
     plan.kernels.push_back(entry);
     return success();
   }
-  // ---- steps --------------------------------------------------------------------------------------------------------
+  // ---- steps ------------------------------------------------------------------------------------
 
   LogicalResult addSteps(Block &block, std::vector<StepPlan> &steps, bool backward) {
     for (Operation &op : block) {
@@ -238,7 +239,7 @@ private:
     }
   }
 
-  // ---- inputs, outputs, gradients -------------------------------------------------------------------------------------
+  // ---- inputs, outputs, gradients ---------------------------------------------------------------
 
   void addInputs(RequestAttr request) {
     llvm::StringMap<size_t> seen;
@@ -246,7 +247,8 @@ private:
       addInput(input.getKind(), input.getKind() == InputKind::SliceOffset ? kSliceOffsetName : input.getName(), input.getType(),
                input.getPlaces() ? *input.getPlaces() - 1 : input.getIndex().value_or(-1), request, seen);
     });
-    // The gradient of an input that nothing reads, such as that of a sum in a program whose forward part is another one.
+    // The gradient of an input that nothing reads, such as that of a sum in a program whose forward
+    // part is another one.
     program.walk([&](AdjointOp adjoint) {
       if (adjoint.getKind() == InputKind::Dense)
         addInput(adjoint.getKind(), adjoint.getName(), Float32Type::get(module.getContext()), -1, request, seen);
@@ -309,7 +311,7 @@ private:
       plan.checkedIndices.push_back(numberOf(bufferOf(index)));
   }
 
-  // ---- gradients ------------------------------------------------------------------------------------------------------
+  // ---- gradients --------------------------------------------------------------------------------
 
   LogicalResult addGradients(RequestAttr request) {
     for (GradientAttr wanted : request.getGradients()) {

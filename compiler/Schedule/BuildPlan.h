@@ -9,10 +9,11 @@ ElementType elementTypeOf(mlir::Type type);
 /// The buffer that a schedule defines; name, owner, phases and alias are left open.
 BufferPlan makeBufferPlan(BufferRole role, Scope scope, ViewType type);
 
-/// A number of a kernel: a constant, a scalar of the launch, or min(scalar * constant, constant). Nothing where it is anything else.
+/// A number of a kernel: a constant, a scalar of the launch, or min(scalar * constant, constant).
+/// Nothing where it is anything else.
 std::optional<Extent> extentOf(mlir::OpFoldResult number);
 
-/// The plan of a module with one scheduled program and its kernels, code and scratch sizes left open. Fails with a
-/// diagnostic where a grid depends on more than the scalars of a launch.
+/// The plan of a module with one scheduled program and its kernels, code and scratch sizes left
+/// open. Fails with a diagnostic where a grid depends on more than the scalars of a launch.
 mlir::FailureOr<LaunchPlan> buildPlan(mlir::ModuleOp module);
 } // namespace logitile

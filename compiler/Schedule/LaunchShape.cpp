@@ -1,9 +1,10 @@
-// LaunchShape.cpp - resolves the bundles of a launch from its program and schedule. Cloning is Specialise's job.
+// LaunchShape.cpp - resolves the bundles of a launch from its program and schedule. Cloning is
+// Specialise's job.
 #include "compiler/Schedule/LaunchShape.h"
 using namespace mlir;
 using namespace logitile;
 
-// ---- which buffer -----------------------------------------------------------------------------------------------
+// ---- which buffer -------------------------------------------------------------------------------
 
 BufferKey logitile::bufferOf(InputOp input) {
   if (input.getKind() == InputKind::Cotangent)
@@ -23,7 +24,7 @@ BufferKey logitile::bufferOf(Value value) {
   return known ? bufferOf(known.getSource()) : bufferOf(value.getDefiningOp<InputOp>());
 }
 
-// ---- inputs -----------------------------------------------------------------------------------------------------
+// ---- inputs -------------------------------------------------------------------------------------
 
 /// The kind with the same axes that callers give inputs of.
 static InputKind axesOf(InputKind kind) {
@@ -96,7 +97,7 @@ void LaunchShape::collect(Region &region) {
   }
 }
 
-// ---- the shape of one launch --------------------------------------------------------------------------------------
+// ---- the shape of one launch --------------------------------------------------------------------
 
 template <typename OpT> static FailureOr<OpT> lookup(ProgramOp program, LaunchOp launch, StringRef what, std::optional<StringRef> name) {
   if (!name)
@@ -268,7 +269,8 @@ bool LaunchShape::isRounded(StringRef projection) const {
 
 static bool isListTerm(Value column) { return placesRead(column.getDefiningOp()) > 0; }
 
-/// Columns and coefficients of the single entries of 'adjoint', alternating: of those that are lists, or of the others.
+/// Columns and coefficients of the single entries of 'adjoint', alternating: of those that are
+/// lists, or of the others.
 void LaunchShape::appendTerms(AdjointOp adjoint, bool areLists, Keys &keys) const {
   for (auto [column, coefficient] : llvm::zip_equal(adjoint.getColumns(), adjoint.getCoefficients()))
     if (isListTerm(column) == areLists)
@@ -316,7 +318,8 @@ LaunchShape::Keys LaunchShape::listedKeys() const {
   return keys;
 }
 
-/// What a finish reads at each place: indices, what they index, and the map of its rows, where there are these.
+/// What a finish reads at each place: indices, what they index, and the map of its rows, where
+/// there are these.
 LaunchShape::Keys LaunchShape::placeKeys() const {
   Keys keys;
   for (const InputRef &ref : listInputs) {
@@ -329,7 +332,8 @@ LaunchShape::Keys LaunchShape::placeKeys() const {
   return keys;
 }
 
-/// What inputs are read from: each with the buffer of its index and the map of its rows, where it has them.
+/// What inputs are read from: each with the buffer of its index and the map of its rows, where it
+/// has them.
 LaunchShape::Keys LaunchShape::inputKeys() const {
   Keys keys;
   for (const InputRef &ref : inputs) {

@@ -20,7 +20,8 @@ BufferKey bufferOf(PickedOp picked);
 /// The buffer of a value that is an InputOp or a KnownOp.
 BufferKey bufferOf(mlir::Value value);
 
-/// A value that regions read beside logits, or an entry of a Vocab or Dense input at an index per token.
+/// A value that regions read beside logits, or an entry of a Vocab or Dense input at an index per
+/// token.
 struct InputRef {
   BufferKey buffer;
   InputKind kind;                 // its axes; a result of a finish has those of a token input
@@ -31,7 +32,8 @@ struct InputRef {
   friend bool operator==(const InputRef &a, const InputRef &b) { return a.buffer == b.buffer && a.index == b.index; }
 };
 
-/// Resolves bundles: which projections, inputs, rows, results and terms one launch has, in a fixed order.
+/// Resolves bundles: which projections, inputs, rows, results and terms one launch has, in a fixed
+/// order.
 class LaunchShape {
 public:
   /// Fails with a diagnostic at the launch where it names something that the program does not have.
@@ -39,13 +41,15 @@ public:
 
   /// The types of the values that 'type' stands for; symbols must be bound already.
   mlir::LogicalResult expand(BundleType type, llvm::SmallVectorImpl<mlir::Type> &types) const;
-  /// The buffers of a memory bundle, in the order of expand; failure with a diagnostic at the launch where one is missing.
+  /// The buffers of a memory bundle, in the order of expand; failure with a diagnostic at the
+  /// launch where one is missing.
   mlir::FailureOr<llvm::SmallVector<BufferOp>> buffersOf(BundleKind kind) const;
   /// A buffer of the schedule, or null.
   BufferOp find(BufferKey key) const { return ScheduleOp(schedule).findBuffer(key.role, key.owner, key.entry); }
   /// Projections whose logits the launch stores as they are, in 32 bits.
   llvm::SmallVector<llvm::StringRef> storedLogits() const;
-  /// Projections whose logits the launch stores in 16 bits, or reads where they are stored so. Their base is that of the first sweep.
+  /// Projections whose logits the launch stores in 16 bits, or reads where they are stored so.
+  /// Their base is that of the first sweep.
   llvm::SmallVector<llvm::StringRef> halfLogits() const;
   SweepOp firstSweep() const;
   /// The number of single entries of each projection's gradient, in the order of 'gradients'.

@@ -1,4 +1,5 @@
-// Templates.cpp - finds and parses the embedded skeletons, and reads SSA names back from their text.
+// Templates.cpp - finds and parses the embedded skeletons, and reads SSA names back from their
+// text.
 #include "compiler/Schedule/Templates.h"
 #include "mlir/Parser/Parser.h"
 using namespace mlir;

@@ -17,7 +17,7 @@ static constexpr struct {
                {"TKhidden", &TileSizes::TKhidden},
                {"TKweight", &TileSizes::TKweight}};
 
-// ---- tables ---------------------------------------------------------------------------------------------------------
+// ---- tables -------------------------------------------------------------------------------------
 
 static std::string fieldNames() {
   return llvm::join(llvm::map_range(kFields, [](const auto &field) { return field.name.str(); }), ", ");
@@ -121,7 +121,8 @@ private:
 };
 } // namespace
 
-/// The entries of the row of 'target', which its kernels can have. Empty, with the reason in 'error', where the table is wrong.
+/// The entries of the row of 'target', which its kernels can have. Empty, with the reason in
+/// 'error', where the table is wrong.
 static std::vector<Entry> readRowOf(const Target &target, std::string &error) {
   const TileTableRow table = target.tileTable();
   TableReader reader(table);
@@ -155,7 +156,7 @@ std::vector<TileSizes> logitile::listTileSizes(const Target &target, int64_t val
   return found;
 }
 
-// ---- choices --------------------------------------------------------------------------------------------------------
+// ---- choices ------------------------------------------------------------------------------------
 
 std::string logitile::spellTileSizes(const TileSizes &sizes) {
   std::string text;

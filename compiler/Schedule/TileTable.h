@@ -22,14 +22,17 @@ std::optional<TileChoice> parseTileChoice(std::string_view text, std::string &er
 /// What parseTileChoice reads: "TM=64,TN=128,..." with all sizes.
 std::string spellTileSizes(const TileSizes &sizes);
 
-/// All sizes of the table that serve kernels of 'target' with 'values' tiles of TM x TN at a time, the default first. Empty,
-/// with the reason in 'error', where any row of the table is wrong, or the target has none.
+/// All sizes of the table that serve kernels of 'target' with 'values' tiles of TM x TN at a time,
+/// the default first. Empty, with the reason in 'error', where any row of the table is wrong, or
+/// the target has none.
 std::vector<TileSizes> listTileSizes(const Target &target, int64_t values, std::string &error);
 
-/// The default with the sizes of 'choice'. Null, with the reason in 'error', also where kernels cannot have such tiles.
+/// The default with the sizes of 'choice'. Null, with the reason in 'error', also where kernels
+/// cannot have such tiles.
 std::optional<TileSizes> findTileSizes(const Target &target, int64_t values, const TileChoice &choice, std::string &error);
 
-/// For Target::refuseTiles: which of the sizes 'names' is no multiple of 'unit'; "" where all of them are.
+/// For Target::refuseTiles: which of the sizes 'names' is no multiple of 'unit'; "" where all of
+/// them are.
 std::string refuseUnlessMultiples(const Target &target, const TileSizes &sizes, std::initializer_list<std::string_view> names,
                                   int64_t unit);
 } // namespace logitile

@@ -4,7 +4,8 @@
 #include <string>
 
 namespace logitile {
-/// While alive, errors and their notes of 'context' are appended to a text instead of being printed.
+/// While alive, errors and their notes of 'context' are appended to a text instead of being
+/// printed.
 class DiagnosticCollector {
 public:
   explicit DiagnosticCollector(mlir::MLIRContext *context);

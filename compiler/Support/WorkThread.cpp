@@ -1,4 +1,5 @@
-// WorkThread.cpp - threads through pthreads, because the C++ library does not let one choose the size of a stack.
+// WorkThread.cpp - threads through pthreads, because the C++ library does not let one choose the
+// size of a stack.
 #include "compiler/Support/WorkThread.h"
 #include <cfenv>
 #include <csignal>
@@ -14,8 +15,9 @@ static sigset_t blockedSignals() {
   return signals;
 }
 
-/// Gives this thread the memory of this library's thread-local variables. glibc would take it at the first use of one, and end the
-/// process where there is none. Nothing here uses such a variable before memory was there: no exception, no 'operator new'.
+/// Gives this thread the memory of this library's thread-local variables. glibc would take it at
+/// the first use of one, and end the process where there is none. Nothing here uses such a variable
+/// before memory was there: no exception, no 'operator new'.
 static bool makeThreadLocals() {
   constexpr size_t kBytes = size_t(64) << 10; // those of the largest library, the emulator, take half
   void *volatile room = std::calloc(1, kBytes);

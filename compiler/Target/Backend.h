@@ -18,15 +18,17 @@ public:
   virtual std::shared_ptr<const Target> parse(std::string_view features) const = 0;
   /// The features that it knows, for errors: "portable, avx2, avx512".
   virtual std::string listFeatures() const = 0;
-  /// Dialects of its device stage that other backends do not have, with their translations to LLVM IR.
+  /// Dialects of its device stage that other backends do not have, with their translations to LLVM
+  /// IR.
   virtual void registerDialects(mlir::DialectRegistry &) const {}
   /// Its own passes, by their flags, for logitile-opt.
   virtual void registerPasses() const {}
 };
 
-// The registry is the one mutable state of the compiler that outlives a compilation. Backends are only ever added to it: the
-// built-in ones (compiler/Backends/BuiltIn.cpp) before the first look-up, others by registerBackend, at any time and from any
-// thread. A backend is never removed or replaced, so references to it stay valid until the process ends.
+// The registry is the one mutable state of the compiler that outlives a compilation. Backends are
+// only ever added to it: the built-in ones (compiler/Backends/BuiltIn.cpp) before the first
+// look-up, others by registerBackend, at any time and from any thread. A backend is never removed
+// or replaced, so references to it stay valid until the process ends.
 
 /// Adds a backend. False, and nothing is changed, where its prefix is taken.
 [[nodiscard]] bool registerBackend(std::unique_ptr<Backend> backend);

@@ -1,9 +1,11 @@
-// Machine.h - the rates of one machine that the cost model calculates with: those of its backend, or measured ones.
+// Machine.h - the rates of one machine that the cost model calculates with: those of its backend,
+// or measured ones.
 #pragma once
 #include <cstdint>
 
 namespace logitile {
-/// Rates of all units of a machine together. A unit is what runs one task at a time: a thread of a CPU, a multiprocessor of a GPU.
+/// Rates of all units of a machine together. A unit is what runs one task at a time: a thread of a
+/// CPU, a multiprocessor of a GPU.
 struct Machine {
   double flops = 0;           // a second, contractions of f32 operands
   double speedOf16Bit = 1;    // how much faster contractions of 16-bit operands are

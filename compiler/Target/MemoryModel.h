@@ -1,4 +1,5 @@
-// MemoryModel.h - how buffers lie in the memory of a target. No MLIR or LLVM here: the runtime includes it.
+// MemoryModel.h - how buffers lie in the memory of a target. No MLIR or LLVM here: the runtime
+// includes it.
 #pragma once
 #include <cstdint>
 

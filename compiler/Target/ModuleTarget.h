@@ -1,15 +1,16 @@
-// ModuleTarget.h - the target that a module is lowered for: the option of a pass, or what the module's request says. And what one
-// machine was measured to do, for its predicted seconds.
+// ModuleTarget.h - the target that a module is lowered for: the option of a pass, or what the
+// module's request says. And what one machine was measured to do, for its predicted seconds.
 #pragma once
 #include "compiler/Target/Backend.h"
 #include "mlir/IR/BuiltinOps.h"
 
 namespace logitile {
-/// The target 'option', or where that is "" the one of the request. Fails with an error at 'module' where there is none.
+/// The target 'option', or where that is "" the one of the request. Fails with an error at 'module'
+/// where there is none.
 mlir::FailureOr<std::shared_ptr<const Target>> chooseTarget(mlir::ModuleOp module, llvm::StringRef option = "");
 
-/// Leaves rates on a module for choose-schedule, which predicts seconds by them. They change no schedule: plans are the same on all
-/// machines of a target.
+/// Leaves rates on a module for choose-schedule, which predicts seconds by them. They change no
+/// schedule: plans are the same on all machines of a target.
 void setUnitRates(mlir::ModuleOp module, const UnitRates &rates);
 /// All 0 where the module has none.
 UnitRates getUnitRates(mlir::ModuleOp module);

@@ -1,5 +1,5 @@
-// PrefixRegistry.h - a registry of what is found by the prefix of a target's name: backends of the compiler, platforms of the runtime.
-// No MLIR or LLVM here: the runtime includes it.
+// PrefixRegistry.h - a registry of what is found by the prefix of a target's name: backends of the
+// compiler, platforms of the runtime. No MLIR or LLVM here: the runtime includes it.
 #pragma once
 #include <algorithm>
 #include <memory>
@@ -8,8 +8,8 @@
 #include <vector>
 
 namespace logitile {
-/// Entries have `prefix()`. They are only ever added, at any time and from any thread, and none is removed or replaced: a pointer to
-/// one stays valid until the process ends.
+/// Entries have `prefix()`. They are only ever added, at any time and from any thread, and none is
+/// removed or replaced: a pointer to one stays valid until the process ends.
 template <typename Entry, typename Mutex>
 class PrefixRegistry {
 public:

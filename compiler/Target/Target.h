@@ -1,5 +1,5 @@
-// Target.h - one thing that code is compiled for, and all that the compiler asks of it. Who answers is in compiler/Backends.
-// No MLIR here: the runtime includes it.
+// Target.h - one thing that code is compiled for, and all that the compiler asks of it. Who answers
+// is in compiler/Backends. No MLIR here: the runtime includes it.
 #pragma once
 #include "compiler/Stages.h"
 #include "compiler/Support/Cancellation.h"
@@ -85,7 +85,8 @@ public:
   Target(const Target &) = delete;
   Target &operator=(const Target &) = delete;
 
-  /// What comes after the prefix of the backend in the name: "avx2". The same text for the same code.
+  /// What comes after the prefix of the backend in the name: "avx2". The same text for the same
+  /// code.
   virtual std::string features() const = 0;
   virtual TargetFacts facts() const = 0;
   virtual TileTableRow tileTable() const = 0;
@@ -93,10 +94,12 @@ public:
   virtual std::string refuseTiles(const TileSizes &sizes) const = 0;
   /// 'threads' are those of the host that a call may use.
   virtual Machine machine(int64_t threads) const = 0;
-  /// Figures of the chip by name, in units, hertz, bytes and operations a second; empty where its name fixes none.
+  /// Figures of the chip by name, in units, hertz, bytes and operations a second; empty where its
+  /// name fixes none.
   virtual std::vector<std::pair<std::string_view, double>> chipFigures() const { return {}; }
 
-  // ---- products of matrices (compiler/Target/Products.h); a target that says nothing computes them by loops on any tiles
+  // ---- products of matrices (compiler/Target/Products.h)
+  // A target that says nothing computes them by loops.
   /// How a product is computed: conversions of the target have this algorithm for such tiles.
   virtual Algorithm productAlgorithm(const Product &product) const;
   /// How wide tiles of logits may be.
@@ -107,18 +110,21 @@ public:
   // ---- instructions of the stage `device` that only some targets have
   /// x * 2^power, rounded once. Null where there is no instruction for it on the type of 'x'.
   virtual mlir::Value scaleByPowerOf2(mlir::ImplicitLocOpBuilder &b, mlir::Value x, mlir::Value power) const;
-  /// 2^x, off by 2^-22 of itself, and 0 where that is below the normal range. Null where facts().math.hasApproximateExp2 is false.
+  /// 2^x, off by 2^-22 of itself, and 0 where that is below the normal range. Null where
+  /// facts().math.hasApproximateExp2 is false.
   virtual mlir::Value approximateExp2(mlir::ImplicitLocOpBuilder &b, mlir::Value x) const;
 
   /// The passes from the stage `tiles` to the stage `device`.
   virtual void addDevicePasses(mlir::OpPassManager &passes) const = 0;
   /// The stage that the runtime loads.
   virtual Stage codeStage() const = 0;
-  /// Code of a module of the device stage, which is changed in place. Fails with a diagnostic; throws Cancelled.
+  /// Code of a module of the device stage, which is changed in place. Fails with a diagnostic;
+  /// throws Cancelled.
   virtual llvm::FailureOr<std::string> emitCode(mlir::ModuleOp device, Cancellation *cancellation) const = 0;
   /// This target, where its code comes from LLVM IR: then there is a stage `llvm`.
   virtual const LLVMTarget *asLLVM() const { return nullptr; }
-  /// What the threads of a kernel of the stage `tiles` will do, where the device checks that; else nothing.
+  /// What the threads of a kernel of the stage `tiles` will do, where the device checks that; else
+  /// nothing.
   virtual KernelWork predictWork(KernelOp kernel) const;
 
   /// "cpu:avx2".

@@ -1,4 +1,5 @@
-// UncheckedText.cpp - looks for what ends a process inside of MLIR and LLVM. What is wrong in itself, their verifiers say.
+// UncheckedText.cpp - looks for what ends a process inside of MLIR and LLVM. What is wrong in
+// itself, their verifiers say.
 #include "compiler/Text/UncheckedText.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -11,7 +12,8 @@ using namespace logitile;
 constexpr uint64_t kMostResults = 65535;
 /// It calls itself for each level, and so do those who walk through attributes and types.
 constexpr int64_t kMostNesting = 256;
-/// LLVM splits larger vectors into registers for minutes, parsers of ops list the elements, and constants of larger arrays fill memory.
+/// LLVM splits larger vectors into registers for minutes, parsers of ops list the elements, and
+/// constants of larger arrays fill memory.
 constexpr int64_t kMostVectorElements = 4096;
 constexpr int64_t kMostArrayElements = int64_t(1) << 20;
 /// Arithmetic on wider integers is code for each word of them.
@@ -19,7 +21,7 @@ constexpr unsigned kMostIntegerBits = 128;
 /// Tensor cores multiply no larger blocks.
 constexpr int64_t kMostOfShape = 256;
 
-// ---- the text -------------------------------------------------------------------------------------------------
+// ---- the text -----------------------------------------------------------------------------------
 
 namespace {
 /// Walks through a text, past strings and comments.
@@ -113,7 +115,7 @@ std::string logitile::findUnparsable(StringRef text, StringRef place) {
   return (place + ":" + Twine(line) + ":" + Twine(column) + ": " + reason).str();
 }
 
-// ---- ops ------------------------------------------------------------------------------------------------------
+// ---- ops ----------------------------------------------------------------------------------------
 
 /// "" where LLVM can work with 'type'.
 static std::string whyNot(Type type) {
@@ -157,8 +159,8 @@ static LogicalResult checkAddress(LLVM::GEPOp op) {
   return op.emitOpError() << "steps over elements of " << element << ", which has no size";
 }
 
-/// The verifier makes a list of the operands that a shape asks for, and looks at the type of A alone. LLVM has no instruction for a
-/// B of another type.
+/// The verifier makes a list of the operands that a shape asks for, and looks at the type of A
+/// alone. LLVM has no instruction for a B of another type.
 static LogicalResult checkProduct(NVVM::MmaOp op) {
   NVVM::MMAShapeAttr shape = op.getShape();
   for (int64_t extent : {int64_t(shape.getM()), int64_t(shape.getN()), int64_t(shape.getK())})

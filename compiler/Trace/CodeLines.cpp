@@ -1,4 +1,5 @@
-// CodeLines.cpp - places of instructions travel through LLVM as debug information, and end as directives `.loc` of the assembly.
+// CodeLines.cpp - places of instructions travel through LLVM as debug information, and end as
+// directives `.loc` of the assembly.
 #include "compiler/Trace/CodeLines.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -13,7 +14,8 @@
 using namespace logitile;
 
 namespace {
-/// Notes at which lines a printed module has its functions and instructions, in the order that it has them in.
+/// Notes at which lines a printed module has its functions and instructions, in the order that it
+/// has them in.
 class LineNotes : public llvm::AssemblyAnnotationWriter {
 public:
   void emitFunctionAnnot(const llvm::Function *function, llvm::formatted_raw_ostream &stream) override {

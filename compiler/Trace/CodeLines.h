@@ -8,8 +8,9 @@ class Module;
 }
 
 namespace logitile {
-/// Prints 'module' as the stage `llvm`, without debug information. The origins of a line are the places of its instruction, which
-/// lie in the file 'before'. Afterwards that line is the place of the instruction.
+/// Prints 'module' as the stage `llvm`, without debug information. The origins of a line are the
+/// places of its instruction, which lie in the file 'before'. Afterwards that line is the place of
+/// the instruction.
 TracedStage traceInstructions(llvm::Module &module, const std::string &before);
 
 /// The assembly of a module that traceInstructions has seen, as the stage 'name'.

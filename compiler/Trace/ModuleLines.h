@@ -5,9 +5,10 @@
 #include "mlir/Pass/PassInstrumentation.h"
 
 namespace logitile {
-/// Prints 'module' as the text of the stage 'name'. The origins of a line are the locations of the operations that are printed on it.
-/// Afterwards each operation is located at its own line of this text: what later passes make of it inherits that location, and so the
-/// next stage knows which lines it was made from. Names of values in locations are kept.
+/// Prints 'module' as the text of the stage 'name'. The origins of a line are the locations of the
+/// operations that are printed on it. Afterwards each operation is located at its own line of this
+/// text: what later passes make of it inherits that location, and so the next stage knows which
+/// lines it was made from. Names of values in locations are kept.
 TracedStage traceModule(mlir::ModuleOp module, llvm::StringRef name);
 
 /// Keeps the text of a module after each pass that changed it.

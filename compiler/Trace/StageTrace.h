@@ -1,11 +1,13 @@
-// StageTrace.h - the texts of all stages of a compilation, and which line comes from which. No MLIR here: the runtime includes it.
+// StageTrace.h - the texts of all stages of a compilation, and which line comes from which. No MLIR
+// here: the runtime includes it.
 #pragma once
 #include <cstdint>
 #include <string>
 #include <vector>
 
 namespace logitile {
-/// A line that another one was made of. 'file' is the name of the stage before, or of a skeleton or a user's file.
+/// A line that another one was made of. 'file' is the name of the stage before, or of a skeleton or
+/// a user's file.
 struct LinePlace {
   std::string file;
   int64_t line; // from 1
@@ -16,13 +18,15 @@ struct TracedPass {
   std::string name, text;
 };
 
-/// A kernel or another symbol of a stage, which begins at 'line' (from 1) and goes on to the next one.
+/// A kernel or another symbol of a stage, which begins at 'line' (from 1) and goes on to the next
+/// one.
 struct TracedSymbol {
   std::string name;
   int64_t line;
 };
 
-/// A launch of the stage `plan`: "TM=64,TN=128" are the tile sizes of its skeleton, "" where it has none.
+/// A launch of the stage `plan`: "TM=64,TN=128" are the tile sizes of its skeleton, "" where it has
+/// none.
 struct TracedTiles {
   std::string kernel, sizes;
 };
@@ -36,7 +40,7 @@ struct TracedStage {
   std::vector<TracedPass> passes;              // in the order that they ran in
 };
 
-/// JSON: a list of {"stage", "text", "origins", "symbols", "tiles", "passes"}. An origin is [file, line], a symbol [name, line],
-/// tiles are [kernel, sizes], a pass [name, text].
+/// JSON: a list of {"stage", "text", "origins", "symbols", "tiles", "passes"}. An origin is [file,
+/// line], a symbol [name, line], tiles are [kernel, sizes], a pass [name, text].
 std::string writeTrace(const std::vector<TracedStage> &stages);
 } // namespace logitile

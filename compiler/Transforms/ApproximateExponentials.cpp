@@ -1,4 +1,5 @@
-// ApproximateExponentials.cpp - the pass that says which exponentials may be made by an instruction that is less exact.
+// ApproximateExponentials.cpp - the pass that says which exponentials may be made by an instruction
+// that is less exact.
 #include "compiler/Passes.h"
 #include "compiler/Target/ModuleTarget.h"
 #include "compiler/Transforms/RelativeExponentials.h"
@@ -11,9 +12,10 @@ namespace logitile {
 #include "compiler/Passes.h.inc"
 
 namespace {
-/// Operands and Dense inputs of 16 bits are rounded by up to 2^-11 of themselves, and so are gradients of logits: an exponential that is
-/// off by 2^-20 is not seen beside that. Those of f32 are rounded by 2^-24: there it would be the largest of all errors, and gradients
-/// that cancel would show it.
+/// Operands and Dense inputs of 16 bits are rounded by up to 2^-11 of themselves, and so are
+/// gradients of logits: an exponential that is off by 2^-20 is not seen beside that. Those of f32
+/// are rounded by 2^-24: there it would be the largest of all errors, and gradients that cancel
+/// would show it.
 bool toleratesApproximations(RequestAttr request) {
   auto isShort = [](Type element) { return !isa<FloatType>(element) || element.getIntOrFloatBitWidth() <= 16; };
   auto isShortProjection = [&](ProjectionAttr projection) { return isShort(projection.getElement()); };
@@ -22,8 +24,9 @@ bool toleratesApproximations(RequestAttr request) {
   return !projections.empty() && llvm::all_of(projections, isShortProjection) && llvm::all_of(request.getDense(), isShortDense);
 }
 
-/// 2^(x log2(e)), without what rounding the product loses: |x| 2^-23 of the result. Where all there is to it is a sum with a term of 1,
-/// a term with a large |x| is too small to be seen, or there are exp(|x|) of them: of V entries, the sum is off by log(V) 2^-23 at most.
+/// 2^(x log2(e)), without what rounding the product loses: |x| 2^-23 of the result. Where all there
+/// is to it is a sum with a term of 1, a term with a large |x| is too small to be seen, or there
+/// are exp(|x|) of them: of V entries, the sum is off by log(V) 2^-23 at most.
 void addUpByExp2(math::ExpOp exponential) {
   auto isSum = [](Operation *user) { return isa<arith::AddFOp, arith::SubFOp>(user); };
   if (!llvm::all_of(exponential->getUsers(), isSum))

@@ -1,5 +1,5 @@
-// Differentiate.cpp - reverse mode on the scalar body of a loss: one walk from outputs to inputs. How many sweeps the
-// gradient takes is FormSweeps' question.
+// Differentiate.cpp - reverse mode on the scalar body of a loss: one walk from outputs to inputs.
+// How many sweeps the gradient takes is FormSweeps' question.
 #include "compiler/Expression/Import.h"
 #include "compiler/Passes.h"
 #include "dialect/Varying.h"
@@ -152,8 +152,9 @@ private:
     }
   }
 
-  /// Adds 'value' to the adjoint of 'x', which 'user' uses. A uniform used inside a varying value gets the sum over all;
-  /// that of a mean is subtracted from the very values again, and what is left of a common offset is their rounding.
+  /// Adds 'value' to the adjoint of 'x', which 'user' uses. A uniform used inside a varying value
+  /// gets the sum over all; that of a mean is subtracted from the very values again, and what is
+  /// left of a common offset is their rounding.
   void accumulate(NodeRef x, NodeRef value, NodeRef user) {
     if (!active.contains(x))
       return;
@@ -204,7 +205,8 @@ bool ReverseMode::hasGuard(NodeRef node) {
   return has;
 }
 
-/// f of the adjoint where it is not cut off: a branch that is not taken stays 0, whatever f multiplies it by. f is linear.
+/// f of the adjoint where it is not cut off: a branch that is not taken stays 0, whatever f
+/// multiplies it by. f is linear.
 template <typename F>
 NodeRef ReverseMode::through(NodeRef adjoint, F f, Done &done) {
   if (!hasGuard(adjoint))
@@ -225,15 +227,17 @@ NodeRef ReverseMode::through(NodeRef adjoint, F f, Done &done) {
   return result;
 }
 
-/// The sum over the vocabulary, behind a condition per token: it still guards what is multiplied next.
+/// The sum over the vocabulary, behind a condition per token: it still guards what is multiplied
+/// next.
 NodeRef ReverseMode::sumOf(NodeRef value, bool verbatim) {
   if (!value->is(NodeOp::Select) || value->operand(0)->varying || !hasGuard(value))
     return g.sum(value, verbatim);
   return g.select(value->operand(0), sumOf(value->operand(1), verbatim), sumOf(value->operand(2), verbatim));
 }
 
-/// The sum of 'value' over the vocabulary or a list, behind the question whether any entry takes the branch that 'value' comes from: if none
-/// does, the sum of 0 may be multiplied next with what makes 'x' infinite.
+/// The sum of 'value' over the vocabulary or a list, behind the question whether any entry takes
+/// the branch that 'value' comes from: if none does, the sum of 0 may be multiplied next with what
+/// makes 'x' infinite.
 NodeRef ReverseMode::whereAnyTakes(NodeRef x, NodeRef value, NodeRef sum) {
   if (x->staysFinite || x->is(NodeOp::Input) || !value->is(NodeOp::Select) || !(value->operand(0)->varying || value->operand(0)->places > 0))
     return sum;
@@ -390,7 +394,8 @@ struct DifferentiatePass : impl::DifferentiatePassBase<DifferentiatePass> {
     print(loss, importer, reverse, wanted);
   }
 
-  /// The nodes of the inputs that 'wrt' names; a token input with several entries has one node for each that is read.
+  /// The nodes of the inputs that 'wrt' names; a token input with several entries has one node for
+  /// each that is read.
   LogicalResult findWanted(LossOp loss, Importer &importer, SmallVectorImpl<NodeRef> &wanted) {
     for (StringRef name : loss.getWrt()->getAsValueRange<StringAttr>()) {
       bool found = false;
@@ -422,8 +427,8 @@ struct DifferentiatePass : impl::DifferentiatePassBase<DifferentiatePass> {
     auto op = GradientOp::create(builder, loss.getLoc(), /*exponential=*/false);
     builder.setInsertionPointToEnd(&op.getBody().emplaceBlock());
     Exporter exporter(builder);
-    // In the order of the ops, so that the first value of an expression is the one used again; not one that is read along the
-    // vocabulary and known to be the same for all of it.
+    // In the order of the ops, so that the first value of an expression is the one used again; not
+    // one that is read along the vocabulary and known to be the same for all of it.
     Varying varying(loss.getBody());
     for (Operation &forward : loss.getBody().front()) {
       if (forward.getNumResults() != 1)

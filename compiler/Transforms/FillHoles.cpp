@@ -1,4 +1,5 @@
-// FillHoles.cpp - puts the scalar regions of a program into the holes of a skeleton. Cloning the skeleton is Instantiate.cpp.
+// FillHoles.cpp - puts the scalar regions of a program into the holes of a skeleton. Cloning the
+// skeleton is Instantiate.cpp.
 #include "compiler/Transforms/Specialise.h"
 #include "compiler/Transforms/HalfLogits/HalfLogits.h"
 #include "compiler/Transforms/HalfLogits/StoredBase.h"
@@ -33,7 +34,8 @@ public:
       listInputs.push_back(block.addArgument(ref.type, loc));
   }
   Value addCentre() { return block.addArgument(Float32Type::get(loc.getContext()), loc); }
-  /// Takes 'base', where there is one, from what was stored of the launch's logits, which is relative to a centre or not.
+  /// Takes 'base', where there is one, from what was stored of the launch's logits, which is
+  /// relative to a centre or not.
   void readBase(Value base, bool hasCentre) {
     Value stored = logits[llvm::find(shape.projections, shape.halfLogits().front()) - shape.projections.begin()];
     OpBuilder builder = OpBuilder::atBlockEnd(&block);
@@ -133,12 +135,14 @@ SmallVector<Value> fillUpdate(OpBuilder &builder, Location loc, const LaunchShap
   sweep.getInit().cloneInto(&update.getInit(), none);
   fillRegion(shape, sweep.getCandidate(), update.getCandidate(), sweep.getLoc(), {}, hasLogits);
   fillRegion(shape, sweep.getUpdate(), update.getUpdate(), sweep.getLoc(), state, hasLogits);
-  // The merge of tiles sees the same operands as the update, so logits too, though it cannot use them.
+  // The merge of tiles sees the same operands as the update, so logits too, though it cannot use
+  // them.
   fillRegion(shape, sweep.getMerge(), update.getMerge(), sweep.getLoc(), two, hasLogits);
   return update.getResults();
 }
 
-/// The base of the logits' exponential relative to the running maximum, which is the first of the row state; and that maximum.
+/// The base of the logits' exponential relative to the running maximum, which is the first of the
+/// row state; and that maximum.
 SmallVector<Value> fillBase(OpBuilder &builder, Location loc, const LaunchShape &shape, ArrayRef<SmallVector<Value>> inputs, Value column,
                             TypeRange types) {
   Block &candidates = SweepOp(shape.sweep).getCandidate().front();

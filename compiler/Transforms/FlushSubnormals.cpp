@@ -1,5 +1,6 @@
-// FlushSubnormals.cpp - the pass that keeps subnormal numbers out of gradients and sums of exponentials, on targets that are slow
-// with them. How a kernel flushes is the business of its target's conversion.
+// FlushSubnormals.cpp - the pass that keeps subnormal numbers out of gradients and sums of
+// exponentials, on targets that are slow with them. How a kernel flushes is the business of its
+// target's conversion.
 #include "compiler/Passes.h"
 #include "compiler/Target/ModuleTarget.h"
 #include "compiler/Transforms/RelativeExponentials.h"

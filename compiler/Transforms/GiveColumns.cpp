@@ -17,7 +17,8 @@ bool readsColumns(SweepOp sweep) {
   return walk.wasInterrupted();
 }
 
-/// The first projection that 'program' reads, or else the first one of the request; null where there is none.
+/// The first projection that 'program' reads, or else the first one of the request; null where
+/// there is none.
 StringAttr anyProjection(ProgramOp program) {
   StringAttr name;
   program.walk([&](InputOp input) {

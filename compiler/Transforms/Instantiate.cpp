@@ -1,4 +1,5 @@
-// Instantiate.cpp - clones a skeleton with a mapping from one bundled value to the values that it stands for.
+// Instantiate.cpp - clones a skeleton with a mapping from one bundled value to the values that it
+// stands for.
 #include "compiler/Transforms/Specialise.h"
 #include "llvm/ADT/TypeSwitch.h"
 using namespace mlir;
@@ -25,7 +26,7 @@ public:
   }
 
 private:
-  // ---- arguments ------------------------------------------------------------------------------------------------
+  // ---- arguments --------------------------------------------------------------------------------
 
   LogicalResult bindArguments(TemplateOp source, OpBuilder &builder) {
     for (auto [argument, role] : llvm::zip_equal(source.getBody().getArguments(), source.getRoles())) {
@@ -53,7 +54,8 @@ private:
       values[argument].push_back(addArgument(buffer, loc));
     return success();
   }
-  /// The buffer of a role that has no owner, or the one that the launch gives; null with a diagnostic where there is none.
+  /// The buffer of a role that has no owner, or the one that the launch gives; null with a
+  /// diagnostic where there is none.
   BufferOp givenBuffer(Attribute role) {
     if (auto own = dyn_cast<BufferRoleAttr>(role)) {
       BufferOp buffer = shape.find({own.getValue()});
@@ -71,7 +73,8 @@ private:
     auto own = dyn_cast<BufferRoleAttr>(role);
     return own ? stringifyBufferRole(own.getValue()) : cast<StringAttr>(role).getValue();
   }
-  /// The buffer brings the layout; its extents and element type must be those that the template states.
+  /// The buffer brings the layout; its extents and element type must be those that the template
+  /// states.
   LogicalResult bindView(BlockArgument argument, Attribute role, ViewType formal, Location loc) {
     BufferOp buffer = givenBuffer(role);
     if (!buffer)
@@ -123,7 +126,7 @@ private:
     return body->addArgument(type, NameLoc::get(StringAttr::get(loc.getContext(), name), loc));
   }
 
-  // ---- ops --------------------------------------------------------------------------------------------------------
+  // ---- ops --------------------------------------------------------------------------------------
 
   LogicalResult cloneOps(Block &from, OpBuilder &builder) {
     for (Operation &op : from)
@@ -233,7 +236,8 @@ private:
   Value argumentOf(BufferKey key) {
     return body->getArgument(llvm::find(roles, FlatSymbolRefAttr::get(shape.find(key))) - roles.begin());
   }
-  /// An input takes the indices that it has: [row, column] of the tile, the row alone, or the column alone.
+  /// An input takes the indices that it has: [row, column] of the tile, the row alone, or the
+  /// column alone.
   Value loadInput(LoadOp load, const InputRef &ref, TileType type, ArrayRef<Value> at, Location loc, OpBuilder &builder) {
     Value view = argumentOf(ref.buffer);
     Value row = at[0], column = at[1];
@@ -372,7 +376,8 @@ private:
     return success();
   }
 
-  /// Anything else (scf, arith on index, contract) keeps its shape with operands, results and block arguments flattened.
+  /// Anything else (scf, arith on index, contract) keeps its shape with operands, results and block
+  /// arguments flattened.
   LogicalResult cloneGeneric(Operation &op, Location loc, OpBuilder &builder) {
     FailureOr<SmallVector<Type>> types = plainTypes(op.getResultTypes());
     if (failed(types))

@@ -1,4 +1,5 @@
-// ShareCode.cpp - the pass that lets launches which differ in their memory alone run one piece of code.
+// ShareCode.cpp - the pass that lets launches which differ in their memory alone run one piece of
+// code.
 #include "compiler/Passes.h"
 #include "dialect/Workspace.h"
 #include "mlir/IR/OperationSupport.h"
@@ -9,9 +10,10 @@ namespace logitile {
 #include "compiler/Passes.h.inc"
 
 namespace {
-/// What code may depend on in the arguments of a kernel, beside their types. Of a scalar, that is its role. Of a view, that is which
-/// argument is the first one in the same memory, because views of one memory overlap. It is also whether that memory is workspace,
-/// because only there rows begin at aligned addresses.
+/// What code may depend on in the arguments of a kernel, beside their types. Of a scalar, that is
+/// its role. Of a view, that is which argument is the first one in the same memory, because views
+/// of one memory overlap. It is also whether that memory is workspace, because only there rows
+/// begin at aligned addresses.
 SmallVector<Attribute> shapeOf(KernelOp kernel, const Buffers &workspace) {
   Builder b(kernel.getContext());
   SmallVector<Attribute> memory, shape;

@@ -1,5 +1,6 @@
-// SliceProgram.cpp - the pass that takes out of a program what one slice of the vocabulary runs between two merges. How
-// entries of other slices are caught is form-sweeps' business, buffers and launches are choose-schedule's.
+// SliceProgram.cpp - the pass that takes out of a program what one slice of the vocabulary runs
+// between two merges. How entries of other slices are caught is form-sweeps' business, buffers and
+// launches are choose-schedule's.
 #include "compiler/Passes.h"
 #include "dialect/Logitile.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -15,7 +16,8 @@ namespace {
 /// What the single entries of other slices have for a column: no kernel finds it.
 constexpr int32_t kNoColumn = INT32_MAX;
 
-/// The inputs and outputs that hold the state of 'sweep': "forward0.max0". Callers have arrays by these names; nobody takes them apart.
+/// The inputs and outputs that hold the state of 'sweep': "forward0.max0". Callers have arrays by
+/// these names; nobody takes them apart.
 SmallVector<std::string> stateNames(SweepOp sweep, StringRef prefix = "") {
   return llvm::map_to_vector(sweep.getStateNames().getAsValueRange<StringAttr>(),
                              [&](StringRef entry) { return (prefix + sweep.getSymName() + "." + entry).str(); });
@@ -78,7 +80,7 @@ private:
     return success();
   }
 
-  // ---- finishes -----------------------------------------------------------------------------------------------------
+  // ---- finishes ---------------------------------------------------------------------------------
 
   /// Those that merged states lead to stay, and read them; the others go.
   void takeFinishes() {
@@ -136,7 +138,8 @@ private:
     for (int64_t list : llvm::seq<int64_t>(current.getPlaces().size()))
       yieldList(list);
   }
-  /// A finish of 'list' of the sweep, behind the others, that gives its values and its indices. Whose it is, is to be said.
+  /// A finish of 'list' of the sweep, behind the others, that gives its values and its indices.
+  /// Whose it is, is to be said.
   FinishOp addList(StringRef name, Phase phase, FlatSymbolRefAttr sweep, int64_t list) {
     builder.setInsertionPointAfter(lists.empty() ? state : lists.back());
     Type f32 = builder.getF32Type(), i32 = builder.getI32Type();
@@ -146,7 +149,8 @@ private:
     builder.setInsertionPointToEnd(&block);
     return lists.back();
   }
-  /// Indices are those of the whole vocabulary. A slice may have fewer entries than the list has places: the rest has the index -1.
+  /// Indices are those of the whole vocabulary. A slice may have fewer entries than the list has
+  /// places: the rest has the index -1.
   void yieldList(int64_t list) {
     FinishOp finish = addList("list_state", current.getPhase(), FlatSymbolRefAttr::get(current), list);
     finish.setListAttr(builder.getI64IntegerAttr(list));
@@ -181,12 +185,12 @@ private:
     YieldOp::create(builder, program.getLoc(), finish.getBody().getArguments());
   }
 
-  // ---- columns ------------------------------------------------------------------------------------------------------
+  // ---- columns ----------------------------------------------------------------------------------
 
   Value offset(Location loc) { return input(InputKind::SliceOffset, "", builder.getI32Type(), loc); }
 
-  /// Kernels count columns from the start of the slice. A comparison moves its other side instead: so entries that a single
-  /// column decides are still seen to be such.
+  /// Kernels count columns from the start of the slice. A comparison moves its other side instead:
+  /// so entries that a single column decides are still seen to be such.
   void moveColumns() {
     SmallVector<ColumnOp> columns;
     program.walk([&](ColumnOp column) { columns.push_back(column); });
@@ -252,9 +256,10 @@ private:
     return arith::SelectOp::create(builder, loc, isInside, here, number(kNoColumn));
   }
 
-  // ---- what is left -------------------------------------------------------------------------------------------------
+  // ---- what is left -----------------------------------------------------------------------------
 
-  /// The outputs of the loss are there wherever cotangents may be read, for these belong to outputs.
+  /// The outputs of the loss are there wherever cotangents may be read, for these belong to
+  /// outputs.
   void setOutputs() {
     SmallVector<Attribute> outputs;
     if (!runsSweep() || (current && current.getPhase() == Phase::Backward))
@@ -293,7 +298,8 @@ private:
     });
     renumbering.recursivelyReplaceElementsIn(program, /*replaceAttrs=*/true, /*replaceLocs=*/false, /*replaceTypes=*/false);
   }
-  /// False where none of the results is read: then the finish is gone. Says which number those that stay have in 'moved'.
+  /// False where none of the results is read: then the finish is gone. Says which number those that
+  /// stay have in 'moved'.
   bool keepResults(FinishOp finish, const llvm::DenseSet<Attribute> &read, llvm::DenseMap<Attribute, Attribute> &moved) {
     SmallVector<Attribute> names, types;
     SmallVector<Value> values;

@@ -1,4 +1,5 @@
-// Specialise.cpp - the pass that turns the launches of a schedule into kernels. Cloning and holes have files of their own.
+// Specialise.cpp - the pass that turns the launches of a schedule into kernels. Cloning and holes
+// have files of their own.
 #include "compiler/Transforms/Specialise.h"
 #include "compiler/Passes.h"
 #include "compiler/Transforms/HalfLogits/HalfLogits.h"
@@ -8,7 +9,8 @@ namespace logitile {
 #define GEN_PASS_DEF_SPECIALISEPASS
 #include "compiler/Passes.h.inc"
 
-/// How many lists each token has beside each other, for the finish that joins them: one for each group of vocabulary splits.
+/// How many lists each token has beside each other, for the finish that joins them: one for each
+/// group of vocabulary splits.
 static int64_t listsOf(const LaunchShape &shape, int64_t splits) {
   FinishOp finish = shape.finish;
   BufferOp list = finish && finish.getList() ? shape.find({BufferRole::RowList, SweepOp(shape.sweep).getSymName(), *finish.getList()}) : BufferOp();

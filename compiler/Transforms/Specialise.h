@@ -1,4 +1,5 @@
-// Specialise.h - the parts of the specialise pass: binding parameters, cloning a skeleton, filling its holes.
+// Specialise.h - the parts of the specialise pass: binding parameters, cloning a skeleton, filling
+// its holes.
 #pragma once
 #include "compiler/Schedule/LaunchShape.h"
 #include "compiler/Schedule/Templates.h"
@@ -6,7 +7,8 @@
 namespace logitile {
 /// Values for the parameters of a template, from a launch and its schedule.
 struct Bindings {
-  /// Fails with a diagnostic at the launch where a parameter is missing, unknown or of the wrong kind.
+  /// Fails with a diagnostic at the launch where a parameter is missing, unknown or of the wrong
+  /// kind.
   static mlir::FailureOr<Bindings> get(TemplateOp source, const LaunchShape &shape);
   /// The type or attribute with all symbols replaced.
   mlir::Type bind(mlir::Type type) { return replacer->replace(type); }

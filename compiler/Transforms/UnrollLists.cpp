@@ -53,7 +53,8 @@ private:
     return success();
   }
 
-  /// Whether a list of largest entries is read as a whole: beside an output, and beside single places of it.
+  /// Whether a list of largest entries is read as a whole: beside an output, and beside single
+  /// places of it.
   static bool isRead(Operation &reduce) {
     return llvm::any_of(reduce.getUses(), [](OpOperand &use) {
       bool isPlace = isa<GatherOp>(use.getOwner()) && use.getOperandNumber() == 0;
@@ -97,7 +98,8 @@ private:
   SmallVector<Operation *> replaced;
 };
 
-/// Whether the gradient of a Dense input is wanted of which entries are picked at a list: kernels make it for single picks only.
+/// Whether the gradient of a Dense input is wanted of which entries are picked at a list: kernels
+/// make it for single picks only.
 bool picksFromWanted(LossOp loss) {
   auto isWanted = [&](InputOp input) {
     return input.getKind() == InputKind::Dense && loss.getWrt() &&

@@ -1,4 +1,5 @@
-// logitile-compile.cpp - takes the text of one stage and prints a later one; how a reproducer is run.
+// logitile-compile.cpp - takes the text of one stage and prints a later one; how a reproducer is
+// run.
 #include "compiler/Compile.h"
 #include "compiler/Text/Confinement.h"
 #include "llvm/Support/CommandLine.h"

@@ -1,5 +1,5 @@
-// Access.cpp - loads, stores and atomic operations of threads. Asynchronous and warp-wide accesses come through the
-// same functions.
+// Access.cpp - loads, stores and atomic operations of threads. Asynchronous and warp-wide accesses
+// come through the same functions.
 #include "emulator/block/Access.h"
 
 namespace logitile::emulator {

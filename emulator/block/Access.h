@@ -1,5 +1,5 @@
-// Access.h - the way of every emulated access to memory: alignment, bounds, order, traffic. The checks themselves are
-// those of the memories.
+// Access.h - the way of every emulated access to memory: alignment, bounds, order, traffic. The
+// checks themselves are those of the memories.
 #pragma once
 #include "emulator/block/Block.h"
 
@@ -12,14 +12,16 @@ void touchGlobal(const Access &access, const void *address, uint64_t bytes);
 /// Counts one thread's request.
 void countTraffic(const Access &access, Space space, const void *address, uint64_t bytes);
 
-/// Called by generated code before each load, store, atomic operation and copy. The instruction's modifiers say its
-/// kind, its address space as in the IR, and its alignment.
+/// Called by generated code before each load, store, atomic operation and copy. The instruction's
+/// modifiers say its kind, its address space as in the IR, and its alignment.
 void checkAccess(Thread *thread, const Op *op, const void *address, uint64_t bytes);
 /// The same before a plain store; 'value' has the bytes that it stores.
 void checkStore(Thread *thread, const Op *op, const void *address, uint64_t bytes, const void *value);
-/// Called by generated code before an access through a variable that starts at 'start' and has 'size' bytes.
+/// Called by generated code before an access through a variable that starts at 'start' and has
+/// 'size' bytes.
 void checkWithin(Thread *thread, const Op *op, const void *address, uint64_t bytes, const void *start, uint64_t size);
-/// Called by generated code where a kernel ends itself, by a trap or at a place that nobody should reach.
+/// Called by generated code where a kernel ends itself, by a trap or at a place that nobody should
+/// reach.
 [[noreturn]] void trap(Thread *thread, const Op *op);
 /// Called by generated code before divisions of integers.
 void checkDivision(Thread *thread, const Op *op, uint32_t isUndefined);

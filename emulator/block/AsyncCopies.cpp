@@ -1,4 +1,5 @@
-// AsyncCopies.cpp - cp.async with its groups. A copy lands when its thread waits for it, not before.
+// AsyncCopies.cpp - cp.async with its groups. A copy lands when its thread waits for it, not
+// before.
 #include "emulator/block/AsyncCopies.h"
 #include "emulator/block/Access.h"
 #include "emulator/core/Families.h"

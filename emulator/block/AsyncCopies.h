@@ -1,5 +1,6 @@
-// AsyncCopies.h - the copy engine of one thread: copies from global to shared memory that land as late as is legal.
-// Until then their destination holds poison. The instructions are in AsyncCopies.cpp.
+// AsyncCopies.h - the copy engine of one thread: copies from global to shared memory that land as
+// late as is legal. Until then their destination holds poison. The instructions are in
+// AsyncCopies.cpp.
 #pragma once
 #include "emulator/core/Instruction.h"
 #include <deque>

@@ -1,5 +1,5 @@
-// Barriers.h - state of a block's barriers: the sixteen named ones and the mbarriers in shared memory. Their
-// instructions are in Barriers.cpp and Mbarriers.cpp.
+// Barriers.h - state of a block's barriers: the sixteen named ones and the mbarriers in shared
+// memory. Their instructions are in Barriers.cpp and Mbarriers.cpp.
 #pragma once
 #include "emulator/core/Clock.h"
 #include "emulator/core/Instruction.h"
@@ -29,7 +29,8 @@ struct Mbarrier {
   uint32_t initThread = 0, initTime = 0, initOp = 0;
   uint32_t landing = 0; // number of the actor that its bulk copies are
   bool isFenced = false; // so that the asynchronous proxy may use it
-  /// The last bulk copy that has landed, as a time of its actor. Whoever waits for the mbarrier knows of those before it too.
+  /// The last bulk copy that has landed, as a time of its actor. Whoever waits for the mbarrier
+  /// knows of those before it too.
   struct Landed {
     const Op *op = nullptr;
     uint32_t thread = 0, engine = 0, time = 0;

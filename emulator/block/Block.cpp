@@ -1,5 +1,5 @@
-// Block.cpp - running of a block: threads take turns until all have ended or nobody can go on. The text of faults is
-// put together in Faults.cpp.
+// Block.cpp - running of a block: threads take turns until all have ended or nobody can go on. The
+// text of faults is put together in Faults.cpp.
 #include "emulator/block/Block.h"
 
 namespace logitile::emulator {
@@ -90,8 +90,8 @@ void Block::threadMain() {
   block.endThread(block.currentThread());
 }
 
-// Before what never returns, the address sanitizer cleans the stack of the host's thread; fibers have others, where it stumbles
-// over what earlier fibers left.
+// Before what never returns, the address sanitizer cleans the stack of the host's thread; fibers
+// have others, where it stumbles over what earlier fibers left.
 [[gnu::no_sanitize_address]] void Block::endThread(Thread &thread) {
   endBulkCopies(thread);
   thread.hasEnded = true;

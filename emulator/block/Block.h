@@ -1,5 +1,5 @@
-// Block.h - one block of emulated threads: its state, who runs, and how faults are reported. Instructions work on it
-// from the files of their families.
+// Block.h - one block of emulated threads: its state, who runs, and how faults are reported.
+// Instructions work on it from the files of their families.
 #pragma once
 #include "emulator/block/AsyncCopies.h"
 #include "emulator/block/Barriers.h"
@@ -118,7 +118,8 @@ public:
   void wake(uint32_t thread);
   /// Something has happened that others may wait for.
   void noteProgress() { idleTurns = loopTurns = 0; }
-  /// After many turns of a loop: others run, as it may wait for what they write. Too many without any progress are a fault.
+  /// After many turns of a loop: others run, as it may wait for what they write. Too many without
+  /// any progress are a fault.
   void restInLoop(Thread &thread, const Op &op);
 
   // ---- order

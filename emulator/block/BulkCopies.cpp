@@ -1,5 +1,5 @@
-// BulkCopies.cpp - cp.async.bulk and cp.async.bulk.tensor. A copy to shared memory lands once nobody can go on without it, one from
-// shared memory when its thread waits for its group, or ends.
+// BulkCopies.cpp - cp.async.bulk and cp.async.bulk.tensor. A copy to shared memory lands once
+// nobody can go on without it, one from shared memory when its thread waits for its group, or ends.
 #include "emulator/block/BulkCopies.h"
 #include "emulator/block/Access.h"
 #include "emulator/core/Families.h"
@@ -22,7 +22,7 @@ void fillOutside(const Tile &tile, uint8_t *to) {
     to[i] = i % tile.elementBytes == tile.elementBytes - 1 ? 0x7f : 0xff;
 }
 
-// ---- operands -------------------------------------------------------------------------------------------------------
+// ---- operands -----------------------------------------------------------------------------------
 
 Tile tileOf(Thread &thread, const Op &op, const Slot *frame, uint32_t mapSlot, uint32_t shared) {
   Block &block = *thread.block;
@@ -73,7 +73,8 @@ uint32_t sharedOffset(Thread &thread, const Op &op, const Slot *frame, uint32_t 
   return thread.block->shared.offsetOf(address);
 }
 
-/// Checks the accesses of a copy: what its thread knows orders them, until somebody waits for the copy.
+/// Checks the accesses of a copy: what its thread knows orders them, until somebody waits for the
+/// copy.
 void check(Thread &thread, const Op &op, const Tile &tile, const Access &ofShared, const Access &ofGlobal) {
   Block &block = *thread.block;
   touchShared(ofShared, block.shared.base() + tile.shared, tile.bytes());
@@ -89,7 +90,7 @@ void check(Thread &thread, const Op &op, const Tile &tile, const Access &ofShare
   (loads ? counters.sharedWriteBytes : counters.sharedReadBytes) += tile.bytes();
 }
 
-// ---- loads ----------------------------------------------------------------------------------------------------------
+// ---- loads --------------------------------------------------------------------------------------
 
 void issueLoad(Thread &thread, const Op &op, const Tile &tile, uint32_t mbarrierOffset) {
   Block &block = *thread.block;
@@ -116,7 +117,7 @@ void refuseMulticast(Thread &thread, const Op &op, bool isMulticast) {
     misuse(thread, op, "the emulator knows no clusters, and so no multicast");
 }
 
-// ---- stores ---------------------------------------------------------------------------------------------------------
+// ---- stores -------------------------------------------------------------------------------------
 
 void readSource(Block &block, BulkStores::Store &store) {
   for (const Piece &piece : piecesOf(store.tile)) {

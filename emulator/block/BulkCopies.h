@@ -1,5 +1,5 @@
-// BulkCopies.h - copies of the asynchronous proxy between global and shared memory: what is under way in a block, and in which groups
-// of a thread. The instructions are in BulkCopies.cpp.
+// BulkCopies.h - copies of the asynchronous proxy between global and shared memory: what is under
+// way in a block, and in which groups of a thread. The instructions are in BulkCopies.cpp.
 #pragma once
 #include "emulator/core/Instruction.h"
 #include "emulator/core/TensorMap.h"
@@ -24,7 +24,8 @@ struct Tile {
   uint32_t bytes() const { return rowBytes() * rows(); }
 };
 
-/// Up to 16 bytes of a tile. Those outside of the tensor are before 'skip' or from 'skip' + 'bytes' on.
+/// Up to 16 bytes of a tile. Those outside of the tensor are before 'skip' or from 'skip' + 'bytes'
+/// on.
 struct Piece {
   uint32_t shared; // offset of the 16 bytes
   uint8_t *global; // of the bytes inside

@@ -1,4 +1,5 @@
-// Faults.cpp - reports of what goes wrong in a block, with all who are involved. Detection is elsewhere.
+// Faults.cpp - reports of what goes wrong in a block, with all who are involved. Detection is
+// elsewhere.
 #include "emulator/block/Block.h"
 #include <algorithm>
 
@@ -122,7 +123,8 @@ void Block::checkEnd(Thread &thread) {
     checkLoads();
 }
 
-/// A copy that has landed already may be under way on a GPU: nobody knows who has not waited for it.
+/// A copy that has landed already may be under way on a GPU: nobody knows who has not waited for
+/// it.
 void Block::checkLoads() {
   const char *what = "the block ends before the copy is known to have landed; wait for its mbarrier first";
   if (!loads.empty())

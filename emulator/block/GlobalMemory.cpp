@@ -1,6 +1,6 @@
-// GlobalMemory.cpp - bounds of buffers and the check of their words. Clocks decide what is ordered, within a block and from block
-// to block. Of the reads of one block only the last is kept, of unordered strong writes the last two, so a race with an earlier
-// one can be missed.
+// GlobalMemory.cpp - bounds of buffers and the check of their words. Clocks decide what is ordered,
+// within a block and from block to block. Of the reads of one block only the last is kept, of
+// unordered strong writes the last two, so a race with an earlier one can be missed.
 #include "emulator/block/GlobalMemory.h"
 #include "emulator/block/Block.h"
 #include <algorithm>

@@ -1,5 +1,5 @@
-// GlobalMemory.h - the buffers that kernels may touch and who wrote and read each word of them last. It outlives
-// launches: what one launch wrote is initialised for the next.
+// GlobalMemory.h - the buffers that kernels may touch and who wrote and read each word of them
+// last. It outlives launches: what one launch wrote is initialised for the next.
 #pragma once
 #include "emulator/core/Fiber.h"
 #include "emulator/block/Order.h"
@@ -15,13 +15,15 @@ enum class Contents { defined, undefined };
 
 class GlobalMemory {
 public:
-  /// Makes 'bytes' at 'data' known under a name. Bytes of undefined contents must be written before they are read.
+  /// Makes 'bytes' at 'data' known under a name. Bytes of undefined contents must be written before
+  /// they are read.
   void add(std::string name, void *data, size_t bytes, Contents contents = Contents::defined);
 
   struct Buffer;
   /// The buffer that holds all of these bytes, or null.
   Buffer *find(const void *address, uint64_t bytes);
-  /// The buffer that lies nearest to the address, with the distance: how far outside of it an access is.
+  /// The buffer that lies nearest to the address, with the distance: how far outside of it an
+  /// access is.
   std::string describe(const void *address) const;
   static uint64_t offsetIn(const Buffer &buffer, const void *address);
   static const std::string &nameOf(const Buffer &buffer);

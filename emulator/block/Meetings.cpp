@@ -1,5 +1,6 @@
-// Meetings.cpp - lanes of a warp wait for each other and the last one runs the instruction for all. Several
-// instructions may share one meeting: switches between lanes cost more than most instructions.
+// Meetings.cpp - lanes of a warp wait for each other and the last one runs the instruction for all.
+// Several instructions may share one meeting: switches between lanes cost more than most
+// instructions.
 #include "emulator/block/Meetings.h"
 
 namespace logitile::emulator {

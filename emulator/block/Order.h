@@ -1,17 +1,19 @@
-// Order.h - what fences and strong accesses order: a release before the acquire that reads its value, as the memory consistency
-// model of the PTX ISA has it. Barriers are in Barriers.h; what is a race is the memories' business.
+// Order.h - what fences and strong accesses order: a release before the acquire that reads its
+// value, as the memory consistency model of the PTX ISA has it. Barriers are in Barriers.h; what is
+// a race is the memories' business.
 #pragma once
 #include "emulator/core/Clock.h"
 #include "emulator/core/Instruction.h"
 #include <unordered_map>
 
 namespace logitile::emulator {
-/// Volatile and atomic accesses are strong, for the threads of their block or of the device. Two that are strong for each
-/// other's thread do not race.
+/// Volatile and atomic accesses are strong, for the threads of their block or of the device. Two
+/// that are strong for each other's thread do not race.
 enum class Strength : uint8_t { weak, block, device };
 constexpr uint32_t kScopes = 2; // block and device
 
-/// How an access or a fence orders the accesses of other threads. The last modifier of an instruction holds it, packed into one number.
+/// How an access or a fence orders the accesses of other threads. The last modifier of an
+/// instruction holds it, packed into one number.
 struct MemoryOrder {
   Strength strength = Strength::weak;
   bool acquires = false, releases = false;
@@ -29,7 +31,8 @@ inline bool areStrong(Strength one, Strength other, bool isOneBlock) {
   return weaker == Strength::device || (isOneBlock && weaker == Strength::block);
 }
 
-/// By scope: what a thread knew when it came to its last fence, or what it may know once it comes to the next.
+/// By scope: what a thread knew when it came to its last fence, or what it may know once it comes
+/// to the next.
 using ByScope = std::array<ClockRef, kScopes>;
 
 /// What strong writes hand on to those who read their values.
@@ -38,7 +41,8 @@ public:
   void clear() { words.clear(); }
   /// A write to a word by a thread of 'block'. Updates keep what earlier writes have handed on.
   void write(uintptr_t word, uint32_t block, ByScope given, bool isUpdate);
-  /// What a thread of 'block' reads with the word, for those who acquire in which scope; null where there is nothing.
+  /// What a thread of 'block' reads with the word, for those who acquire in which scope; null where
+  /// there is nothing.
   ClockRef read(uintptr_t word, uint32_t block, Strength &scope) const;
 
 private:

@@ -1,5 +1,5 @@
-// Products.h - matrix products of wgmma that one warp has issued: they run as late as is legal, and until then nobody may use their
-// sums. The instructions are in Wgmma.cpp.
+// Products.h - matrix products of wgmma that one warp has issued: they run as late as is legal, and
+// until then nobody may use their sums. The instructions are in Wgmma.cpp.
 #pragma once
 #include "emulator/core/Instruction.h"
 #include <deque>
@@ -18,8 +18,9 @@ struct Product {
   bool isTransposedA = false, isTransposedB = false;
 };
 
-/// Sums in registers are values of the kernel's code, which must not have them before the product runs. So code holds a mark in their
-/// place: which sum of which product. A mark is a signalling NaN, which no arithmetic gives.
+/// Sums in registers are values of the kernel's code, which must not have them before the product
+/// runs. So code holds a mark in their place: which sum of which product. A mark is a signalling
+/// NaN, which no arithmetic gives.
 class Sums {
 public:
   static constexpr uint32_t kMost = 128; // per thread
@@ -55,11 +56,13 @@ private:
   uint32_t next = 0;
 };
 
-/// Where in shared memory the elements, of 16 bits, of an operand of a product lie. PTX ISA, "Matrix descriptor", "Canonical layouts".
+/// Where in shared memory the elements, of 16 bits, of an operand of a product lie. PTX ISA,
+/// "Matrix descriptor", "Canonical layouts".
 class MatrixLayout {
 public:
   MatrixLayout(uint64_t descriptor, bool isTransposed);
-  /// Offset of 16 bytes: of 'row' along M or N, with elements along K from 'k' on; or, transposed, of elements along M or N from 'row' on.
+  /// Offset of 16 bytes: of 'row' along M or N, with elements along K from 'k' on; or, transposed,
+  /// of elements along M or N from 'row' on.
   uint32_t chunk(uint32_t row, uint32_t k) const;
   uint32_t baseOffset() const { return base; }
 

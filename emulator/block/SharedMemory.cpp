@@ -1,6 +1,6 @@
-// SharedMemory.cpp - the happens-before check of shared memory, word by word with masks of bytes. Of writes to different
-// bytes of one word only the last is kept, of unordered strong ones the last two, so a race with an earlier one can be missed;
-// nothing correct is reported.
+// SharedMemory.cpp - the happens-before check of shared memory, word by word with masks of bytes.
+// Of writes to different bytes of one word only the last is kept, of unordered strong ones the last
+// two, so a race with an earlier one can be missed; nothing correct is reported.
 #include "emulator/block/SharedMemory.h"
 #include "emulator/block/Block.h"
 #include <algorithm>
@@ -117,7 +117,8 @@ void SharedMemory::checkReadsOf(Block &block, const Access &access, Reader reade
   }
 }
 
-/// A second lane reads: from now on every lane has a time of its own, for each comes to the next barrier at another time.
+/// A second lane reads: from now on every lane has a time of its own, for each comes to the next
+/// barrier at another time.
 void SharedMemory::noteSeveral(Read &read) {
   if (!read.lanes) {
     read.lanes = laneTimes.size();

@@ -1,5 +1,5 @@
-// SharedMemory.h - a block's shared memory and who wrote and read each word of it last. What is an error is decided
-// here; how accesses come about is the business of the instructions.
+// SharedMemory.h - a block's shared memory and who wrote and read each word of it last. What is an
+// error is decided here; how accesses come about is the business of the instructions.
 #pragma once
 #include "emulator/block/Order.h"
 #include <array>
@@ -18,8 +18,9 @@ struct Access {
   const uint8_t *address = nullptr, *value = nullptr;
   bool isAsync = false; // through the asynchronous proxy
 
-  /// CUDA programming guide, "SIMT architecture": of the lanes of a warp that store to one place by one instruction, one succeeds. With
-  /// equal values nobody can tell which. 'word' holds what an earlier store of 'actor' at 'op' of the same block has left.
+  /// CUDA programming guide, "SIMT architecture": of the lanes of a warp that store to one place by
+  /// one instruction, one succeeds. With equal values nobody can tell which. 'word' holds what an
+  /// earlier store of 'actor' at 'op' of the same block has left.
   bool repeats(const uint8_t *word, uint8_t bytes, uint32_t actor, uint32_t op) const;
 };
 
@@ -30,9 +31,11 @@ public:
   SharedMemory(const SharedMemory &) = delete;
   SharedMemory &operator=(const SharedMemory &) = delete;
 
-  /// Kernels take shared addresses as 32-bit integers, so the window lies where those suffice, at a multiple of its size.
+  /// Kernels take shared addresses as 32-bit integers, so the window lies where those suffice, at a
+  /// multiple of its size.
   static constexpr uint32_t kWindowBytes = 256 * 1024;
-  /// CUDA programming guide, table of limits: 228 KiB per multiprocessor on sm_90, 1 KiB of it the system's.
+  /// CUDA programming guide, table of limits: 228 KiB per multiprocessor on sm_90, 1 KiB of it the
+  /// system's.
   static constexpr uint32_t kMaxBytes = 227 * 1024;
 
   bool isValid() const { return window != nullptr; }

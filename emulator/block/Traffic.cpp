@@ -1,5 +1,5 @@
-// Traffic.cpp - sectors of global requests and wavefronts of shared ones. Lanes run one after another here, so requests
-// are matched by how often each lane has been at the instruction.
+// Traffic.cpp - sectors of global requests and wavefronts of shared ones. Lanes run one after
+// another here, so requests are matched by how often each lane has been at the instruction.
 #include "emulator/block/Traffic.h"
 #include <algorithm>
 #include <bit>

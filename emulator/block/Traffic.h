@@ -1,5 +1,5 @@
-// Traffic.h - puts the requests of a warp's lanes together, as the machine's memories see them, and counts sectors and
-// bank conflicts. Only counters come from here, never faults.
+// Traffic.h - puts the requests of a warp's lanes together, as the machine's memories see them, and
+// counts sectors and bank conflicts. Only counters come from here, never faults.
 #pragma once
 #include "emulator/core/Report.h"
 #include <deque>
@@ -15,7 +15,8 @@ public:
     std::array<uint64_t, 32> addresses = {};
   };
   void reset(uint32_t warps, uint32_t ops, Counters &counters);
-  /// Notes one lane's request at one instruction. The n-th of each lane belong together; 'live' lanes are waited for.
+  /// Notes one lane's request at one instruction. The n-th of each lane belong together; 'live'
+  /// lanes are waited for.
   void note(Space space, uint32_t warp, uint32_t op, uint32_t lane, uint32_t live, uint64_t address, uint64_t bytes);
   /// Counts requests that never became complete.
   void finish();

@@ -1,5 +1,6 @@
-// Clock.h - what is known to have happened: one time per actor, joined where threads synchronise. An actor is a thread
-// or an engine that works for one beside it; which accesses must be ordered is the memories' business.
+// Clock.h - what is known to have happened: one time per actor, joined where threads synchronise.
+// An actor is a thread or an engine that works for one beside it; which accesses must be ordered is
+// the memories' business.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -9,10 +10,11 @@
 #include <vector>
 
 namespace logitile::emulator {
-/// Who accesses memory. Engines copy while their thread goes on, so each has a time of its own. So do a thread's strong writes:
-/// who acquires one may know it without what the thread did just before.
-/// A bulk copy from shared memory reads first and writes later. Products of wgmma are those of a warp; a landing is all copies that
-/// an mbarrier counts.
+/// Who accesses memory. Engines copy while their thread goes on, so each has a time of its own. So
+/// do a thread's strong writes: who acquires one may know it without what the thread did just
+/// before.
+/// A bulk copy from shared memory reads first and writes later. Products of wgmma are those of a
+/// warp; a landing is all copies that an mbarrier counts.
 enum class Engine { thread, copy, strongWrites, bulkReads, bulkWrites, products, landing };
 
 /// Numbers of the actors of one block.
@@ -36,7 +38,8 @@ struct Actors {
 
 /// The latest time of each actor of a block that somebody has synchronised with.
 using Times = std::vector<uint32_t>;
-/// Those of the owner's block, and of earlier blocks of the launch by their numbers. Never changed once shared.
+/// Those of the owner's block, and of earlier blocks of the launch by their numbers. Never changed
+/// once shared.
 struct Clock {
   Times times;
   Times fenced = {}; // the part of the times that fences have shown to the asynchronous proxy; shorter: 0
@@ -68,7 +71,8 @@ private:
   ClockRef last; // the clock joined last: most threads share one
 };
 
-/// Both clocks together; keeps the last results, as the lanes of a warp ask for the same ones, in random schedules with others between.
+/// Both clocks together; keeps the last results, as the lanes of a warp ask for the same ones, in
+/// random schedules with others between.
 class ClockJoin {
 public:
   ClockRef join(const ClockRef &one, const ClockRef &other);

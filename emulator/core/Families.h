@@ -1,10 +1,11 @@
-// Families.h - the handlers of all instructions, by family; each family has a file of its own. Which intrinsic means
-// which handler stands in Instruction.cpp.
+// Families.h - the handlers of all instructions, by family; each family has a file of its own.
+// Which intrinsic means which handler stands in Instruction.cpp.
 #pragma once
 #include "emulator/core/Instruction.h"
 
 namespace logitile::emulator {
-// ---- AsyncCopies.cpp: modifiers are the bytes and whether an operand says how many of them the source has
+// ---- AsyncCopies.cpp
+/// Modifiers: the bytes, and whether an operand says how many of them the source has.
 void copyAsync(Thread &thread, const Op &op, Slot *frame);
 void commitCopies(Thread &thread, const Op &op, Slot *frame);
 void waitCopyGroups(Thread &thread, const Op &op, Slot *frame);
@@ -14,8 +15,8 @@ void waitAllCopies(Thread &thread, const Op &op, Slot *frame);
 enum class BarrierCount : uint32_t { all, given };
 enum class BarrierAction : uint32_t { sync, arrive };
 enum class BarrierVote : uint32_t { count, all, any };
-/// Modifiers: BarrierCount, BarrierAction, and whether all lanes of a warp must come to the same instruction. One that combines
-/// predicates has its BarrierVote in Instruction::operands.
+/// Modifiers: BarrierCount, BarrierAction, and whether all lanes of a warp must come to the same
+/// instruction. One that combines predicates has its BarrierVote in Instruction::operands.
 void blockBarrier(Thread &thread, const Op &op, Slot *frame);
 void warpBarrier(Warp &warp, const Op &op, Slot *const *frames, uint32_t mask);
 
@@ -29,14 +30,16 @@ enum class ArrivalEffect : uint32_t {
   drop = 1,       // later phases expect fewer arrivals
   noComplete = 2, // it must not be the last arrival of its phase
 };
-/// Modifiers: ArrivalOperand, ArrivalEffect as bits, and whether it is relaxed and so orders nothing. The result is the state before
-/// it: the phase, and above it the arrivals that were pending.
+/// Modifiers: ArrivalOperand, ArrivalEffect as bits, and whether it is relaxed and so orders
+/// nothing. The result is the state before it: the phase, and above it the arrivals that were
+/// pending.
 void mbarrierArrive(Thread &thread, const Op &op, Slot *frame);
 void mbarrierExpect(Thread &thread, const Op &op, Slot *frame);
 void mbarrierComplete(Thread &thread, const Op &op, Slot *frame);
 void mbarrierPendingCount(Thread &thread, const Op &op, Slot *frame);
 enum class WaitKind : uint32_t { test, attempt, attemptForTime };
-/// Modifiers: WaitKind, whether the operand is a parity rather than a state, and whether it is relaxed.
+/// Modifiers: WaitKind, whether the operand is a parity rather than a state, and whether it is
+/// relaxed.
 void mbarrierWait(Thread &thread, const Op &op, Slot *frame);
 /// Modifier: whether the promised arrival is one beyond those that the barrier expects.
 void mbarrierArriveAfterCopies(Thread &thread, const Op &op, Slot *frame);
@@ -85,7 +88,8 @@ void loadMatrices(Warp &warp, const Op &op, Slot *const *frames, uint32_t mask);
 void storeMatrices(Warp &warp, const Op &op, Slot *const *frames, uint32_t mask);
 
 // ---- Wgmma.cpp
-/// The operands of a wgmma, by their number in Instruction::operands: slots, or literals of the text. A fragment of A takes 4 slots.
+/// The operands of a wgmma, by their number in Instruction::operands: slots, or literals of the
+/// text. A fragment of A takes 4 slots.
 enum class ProductOperand : uint32_t { sums, results, a, b, adds, signA, signB, transposesA, transposesB, groups = 0 };
 constexpr uint32_t kLiteral = 1u << 31;
 /// Modifiers: the columns, Element, and whether A is in registers.

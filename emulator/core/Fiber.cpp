@@ -1,4 +1,5 @@
-// Fiber.cpp - the switch saves what the calling convention says a callee must keep. Floating point modes are shared.
+// Fiber.cpp - the switch saves what the calling convention says a callee must keep. Floating point
+// modes are shared.
 #include "emulator/core/Fiber.h"
 #include <sys/mman.h>
 
@@ -6,7 +7,8 @@
 #error "the emulator's fiber switch is written for x86-64 Linux; add one for this machine in Fiber.cpp"
 #endif
 
-// The jump instead of a return keeps the predictor of returns from missing at each switch: 3 ns instead of 8.
+// The jump instead of a return keeps the predictor of returns from missing at each switch: 3 ns
+// instead of 8.
 asm(R"(
 .text
 .globl logitileSwitchFiber
@@ -39,7 +41,8 @@ constexpr size_t kOwnBytes = 128 * 1024; // numbers that compiled code keeps, an
 constexpr size_t kStackBytes = FiberStacks::kLocalBytes + kOwnBytes;
 constexpr size_t kStride = kStackBytes + kPage;
 
-// Stacks whose tops lie a power of two apart share the same few cache sets: half the speed. So tops differ.
+// Stacks whose tops lie a power of two apart share the same few cache sets: half the speed. So tops
+// differ.
 size_t colour(uint32_t fiber) { return (fiber * 576) % kPage & ~size_t{63}; }
 } // namespace
 

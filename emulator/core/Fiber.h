@@ -1,4 +1,5 @@
-// Fiber.h - stacks of the emulated threads and the switch between them. Who runs next is the block's decision.
+// Fiber.h - stacks of the emulated threads and the switch between them. Who runs next is the
+// block's decision.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -21,7 +22,8 @@ public:
   /// The saved stack pointer of a fiber that starts in 'entry', which must not return.
   void *start(uint32_t fiber, void (*entry)());
   bool holds(uint32_t fiber, const void *address, size_t bytes) const;
-  /// Bytes of a fiber's stack below an address in it that its local memory may take; the rest is the emulator's own.
+  /// Bytes of a fiber's stack below an address in it that its local memory may take; the rest is
+  /// the emulator's own.
   size_t left(uint32_t fiber, const void *address) const;
   /// Local memory of a thread: CUDA programming guide, table of technical specifications.
   static constexpr size_t kLocalBytes = 512 * 1024;
@@ -31,7 +33,8 @@ private:
   size_t totalBytes = 0;
 };
 
-/// Launches of one call run one after another and take the same stacks: new ones cost as much as running a short kernel.
+/// Launches of one call run one after another and take the same stacks: new ones cost as much as
+/// running a short kernel.
 class KeptStacks {
 public:
   /// Stacks for at least 'count' fibers, until the next call.

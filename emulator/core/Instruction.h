@@ -1,5 +1,6 @@
-// Instruction.h - how generated code calls an emulated instruction: operands and results in the slots of a frame, one
-// descriptor per place in the kernel. What the instructions do stands in the files of their families.
+// Instruction.h - how generated code calls an emulated instruction: operands and results in the
+// slots of a frame, one descriptor per place in the kernel. What the instructions do stands in the
+// files of their families.
 #pragma once
 #include "emulator/core/Report.h"
 #include <bit>
@@ -54,7 +55,8 @@ struct Op {
 /// What instruments a load, store or atomic operation.
 enum class AccessKind : uint32_t { read, write, atomic };
 
-/// Instructions of a warp that share one meeting: nothing that happens between them can be told apart.
+/// Instructions of a warp that share one meeting: nothing that happens between them can be told
+/// apart.
 struct Meet {
   struct Member {
     const Op *op;

@@ -97,7 +97,8 @@ int rankOf(const Report &report) {
   }
 }
 
-/// The same for copies of the same instructions; "" where an instruction has no place, so that nothing tells copies.
+/// The same for copies of the same instructions; "" where an instruction has no place, so that
+/// nothing tells copies.
 std::string instructionsOf(const Report &report) {
   std::string text = std::string(nameOf(report.fault)) + nameOf(report.space) + report.object;
   for (const Party &party : report.parties) {

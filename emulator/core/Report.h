@@ -1,5 +1,5 @@
-// Report.h - what the emulator tells after a launch: faults of the kernel with their places. How faults are found is the
-// business of the memories and the barriers.
+// Report.h - what the emulator tells after a launch: faults of the kernel with their places. How
+// faults are found is the business of the memories and the barriers.
 #pragma once
 #include "runtime/device/KernelCounters.h"
 #include <array>
@@ -17,7 +17,8 @@ struct Place {
   std::string text() const;
 };
 
-/// Where an instruction comes from: the kernel's own text first, then what it was inlined from, the user's line last.
+/// Where an instruction comes from: the kernel's own text first, then what it was inlined from, the
+/// user's line last.
 struct Source {
   std::vector<Place> places;
   std::string operation; // of the kernel's text, such as "logitile.project"; "" where the place is in no operation on tiles
@@ -52,8 +53,8 @@ struct Party {
   Source source;
 };
 
-/// One fault, seen 'count' times at the same pair of instructions. Copies of an instruction that a compiler has made by unrolling
-/// are one instruction, if they have a place.
+/// One fault, seen 'count' times at the same pair of instructions. Copies of an instruction that a
+/// compiler has made by unrolling are one instruction, if they have a place.
 struct Report {
   Fault fault = Fault::race;
   Space space = Space::none;
@@ -71,11 +72,13 @@ using Counters = KernelCounters;
 /// Collects reports; the same fault at the same pair of instructions is counted, not repeated.
 class Findings {
 public:
-  /// Returns whether a report for this fault at these two instructions stands already, after counting it.
+  /// Returns whether a report for this fault at these two instructions stands already, after
+  /// counting it.
   bool isKnown(Fault fault, uint32_t op, uint32_t other);
   void add(Report report, uint32_t op, uint32_t other);
   bool isEmpty() const { return reports.empty(); }
-  /// Races first: others may follow from them. Reads of what nobody has written, which may follow from anything, come last.
+  /// Races first: others may follow from them. Reads of what nobody has written, which may follow
+  /// from anything, come last.
   std::vector<Report> take();
 
 private:
@@ -83,6 +86,7 @@ private:
   std::map<std::tuple<Fault, uint32_t, uint32_t>, size_t> known;
 };
 
-/// JSON: a list of objects with the fields of a report; its text is "text", and parties have "places" as texts.
+/// JSON: a list of objects with the fields of a report; its text is "text", and parties have
+/// "places" as texts.
 std::string jsonOf(const std::vector<Report> &reports);
 } // namespace logitile::emulator

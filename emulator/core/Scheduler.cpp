@@ -1,4 +1,5 @@
-// Scheduler.cpp - order of threads. Staying in a warp keeps the caches warm; other orders find what depends on order.
+// Scheduler.cpp - order of threads. Staying in a warp keeps the caches warm; other orders find what
+// depends on order.
 #include "emulator/core/Scheduler.h"
 
 namespace logitile::emulator {

@@ -1,5 +1,5 @@
-// Scheduler.h - which thread of a block runs next: in a warp as long as possible, or at random from a seed. Only
-// threads that wait for nothing are in here.
+// Scheduler.h - which thread of a block runs next: in a warp as long as possible, or at random from
+// a seed. Only threads that wait for nothing are in here.
 #pragma once
 #include <bit>
 #include <cstdint>
@@ -12,7 +12,8 @@ public:
   void reset(uint32_t warps, uint64_t seed);
   void add(uint32_t thread) { add(thread / 32, 1u << thread % 32); }
   void add(uint32_t warp, uint32_t lanes);
-  /// Takes a thread out, after 'current' in its warp if that is possible; none where nobody can run.
+  /// Takes a thread out, after 'current' in its warp if that is possible; none where nobody can
+  /// run.
   std::optional<uint32_t> take(uint32_t current);
   /// Whether schedules are random, and then a coin with one head in 'sides'.
   bool tossed(uint32_t sides) { return isRandom && random(sides) == 0; }

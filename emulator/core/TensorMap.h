@@ -1,5 +1,5 @@
-// TensorMap.h - what a kernel's tensor copies know of a tensor: the emulator's own form of a CUtensorMap, with the same size and the
-// same fields. How copies run is in BulkCopies.h.
+// TensorMap.h - what a kernel's tensor copies know of a tensor: the emulator's own form of a
+// CUtensorMap, with the same size and the same fields. How copies run is in BulkCopies.h.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -36,6 +36,7 @@ struct alignas(64) TensorMap {
 };
 static_assert(sizeof(TensorMap) == 128, "the size of a CUtensorMap");
 
-/// Returns "", or why there is no such map: what the driver refuses, and what the emulator does not know.
+/// Returns "", or why there is no such map: what the driver refuses, and what the emulator does not
+/// know.
 std::string encodeTensorMap(const TensorMapArguments &arguments, TensorMap &map);
 } // namespace logitile::emulator

@@ -1,5 +1,6 @@
-// Arithmetic.cpp - approximate functions and conversions of one thread. 2^x is as far off here as a GPU may be. The other
-// functions are more exact than on a GPU, so tests compare with the tolerance of the hardware's tables.
+// Arithmetic.cpp - approximate functions and conversions of one thread. 2^x is as far off here as a
+// GPU may be. The other functions are more exact than on a GPU, so tests compare with the tolerance
+// of the hardware's tables.
 #include "emulator/core/Families.h"
 #include "emulator/core/Numbers.h"
 #include <algorithm>
@@ -10,8 +11,8 @@ namespace logitile::emulator {
 namespace {
 float flush(float value, bool flushes) { return flushes && std::fpclassify(value) == FP_SUBNORMAL ? std::copysign(0.0f, value) : value; }
 
-/// 2^value, off by as much as PTX allows: 2^-22 of the result. How far is chosen by the bits of the value. 2^0 is 1, and no other
-/// power crosses it.
+/// 2^value, off by as much as PTX allows: 2^-22 of the result. How far is chosen by the bits of the
+/// value. 2^0 is 1, and no other power crosses it.
 float exp2Nearby(float value) {
   constexpr double kMost = 0x1p-22 - 0x1p-24; // rounding to f32 adds the rest
   const double exact = std::exp2(static_cast<double>(value));
@@ -63,7 +64,8 @@ void roundToHalf(Thread &thread, const Op &op, Slot *frame) {
   set<uint16_t>(frame, 1, roundTo(static_cast<Element>(op.instruction.modifiers[0]), get<float>(frame, 0)));
 }
 
-/// PTX ISA, "prmt", without a mode: four bits of the last operand choose each byte; the highest has its sign repeated instead.
+/// PTX ISA, "prmt", without a mode: four bits of the last operand choose each byte; the highest has
+/// its sign repeated instead.
 void permuteBytes(Thread &, const Op &, Slot *frame) {
   const uint64_t bytes = get<uint32_t>(frame, 0) | uint64_t{get<uint32_t>(frame, 1)} << 32;
   const auto control = get<uint32_t>(frame, 2);

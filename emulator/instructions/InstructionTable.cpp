@@ -1,5 +1,5 @@
-// InstructionTable.cpp - the closed list of instructions that kernels may use. Anything that is not here is refused when a
-// kernel is loaded, never skipped.
+// InstructionTable.cpp - the closed list of instructions that kernels may use. Anything that is not
+// here is refused when a kernel is loaded, never skipped.
 #include "emulator/instructions/InstructionTable.h"
 #include "emulator/core/Families.h"
 #include "emulator/block/Order.h"

@@ -1,5 +1,6 @@
-// Matrices.cpp - mma.sync, ldmatrix and stmatrix: fragments as the PTX ISA lays them out over the lanes of a warp.
-// Sums are f32 in the order of K; tensor cores truncate differently, so results agree within a tolerance only.
+// Matrices.cpp - mma.sync, ldmatrix and stmatrix: fragments as the PTX ISA lays them out over the
+// lanes of a warp. Sums are f32 in the order of K; tensor cores truncate differently, so results
+// agree within a tolerance only.
 #include "emulator/block/Access.h"
 #include "emulator/core/Families.h"
 #include "emulator/core/Numbers.h"
@@ -20,7 +21,8 @@ template <Element type> float element(uint32_t pair, uint32_t half) {
   return type == Element::bf16 ? fromBf16(bits) : fromF16(bits);
 }
 
-/// PTX ISA, "Matrix fragments for mma.m16n8k16": lane 4 g + q has rows g and g + 8, and columns 2 q and 2 q + 1 of each 8.
+/// PTX ISA, "Matrix fragments for mma.m16n8k16": lane 4 g + q has rows g and g + 8, and columns 2 q
+/// and 2 q + 1 of each 8.
 template <Element type, uint32_t k> void readFragments(Operands &operands, uint32_t lane, const Slot *frame) {
   constexpr uint32_t registersA = k / 4, registersB = k / 8;
   const uint32_t g = lane / 4, q = lane % 4;

@@ -1,5 +1,6 @@
-// Mbarriers.cpp - barriers in shared memory with phases: arrivals and announced bytes on one side, waits on the other.
-// Their bookkeeping is the emulator's own; the bytes in shared memory only say who may use them.
+// Mbarriers.cpp - barriers in shared memory with phases: arrivals and announced bytes on one side,
+// waits on the other. Their bookkeeping is the emulator's own; the bytes in shared memory only say
+// who may use them.
 #include "emulator/block/Access.h"
 #include "emulator/core/Families.h"
 

@@ -1,5 +1,5 @@
-// Registers.cpp - setmaxnreg: warps give registers back to their block and take them from it. How many a kernel really uses, only
-// ptxas knows.
+// Registers.cpp - setmaxnreg: warps give registers back to their block and take them from it. How
+// many a kernel really uses, only ptxas knows.
 #include "emulator/block/Block.h"
 #include "emulator/core/Families.h"
 

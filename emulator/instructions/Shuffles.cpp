@@ -1,4 +1,5 @@
-// Shuffles.cpp - values that go from lane to lane: shfl, vote, elect and redux. None of them orders memory.
+// Shuffles.cpp - values that go from lane to lane: shfl, vote, elect and redux. None of them orders
+// memory.
 #include "emulator/block/Block.h"
 #include "emulator/core/Families.h"
 #include <algorithm>
@@ -15,7 +16,8 @@ struct ShuffleSource {
   bool isInside; // of the segment; otherwise a lane keeps its own value
 };
 
-/// PTX ISA, shfl.sync: the low five bits of the last operand clamp, bits 8 to 12 cut the warp into segments.
+/// PTX ISA, shfl.sync: the low five bits of the last operand clamp, bits 8 to 12 cut the warp into
+/// segments.
 ShuffleSource shuffleSource(ShuffleMode mode, uint32_t lane, uint32_t offset, uint32_t control) {
   const uint32_t clamp = control & 31, segment = control >> 8 & 31;
   const uint32_t last = (lane & segment) | (clamp & ~segment), first = lane & segment;

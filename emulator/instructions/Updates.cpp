@@ -1,4 +1,5 @@
-// Updates.cpp - atomic operations that LLVM IR has no instruction for, and which memory an address is in.
+// Updates.cpp - atomic operations that LLVM IR has no instruction for, and which memory an address
+// is in.
 #include "emulator/block/Access.h"
 #include "emulator/core/Families.h"
 

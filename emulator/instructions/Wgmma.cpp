@@ -1,5 +1,6 @@
-// Wgmma.cpp - wgmma.mma_async with its fence and groups. Each warp computes its own 16 rows of the 64, when it waits for them: the
-// other warps of its warpgroup may be behind. PTX promises completion only to threads that wait, so each warp has to.
+// Wgmma.cpp - wgmma.mma_async with its fence and groups. Each warp computes its own 16 rows of the
+// 64, when it waits for them: the other warps of its warpgroup may be behind. PTX promises
+// completion only to threads that wait, so each warp has to.
 #include "emulator/block/Access.h"
 #include "emulator/core/Families.h"
 #include "emulator/core/Numbers.h"
@@ -29,7 +30,8 @@ float decode(Element element, const uint8_t *at) {
   return element == Element::bf16 ? fromBf16(bits) : fromF16(bits);
 }
 
-/// Calls 'body' with the offset of each 16 bytes of an operand, and with its first row and place along K.
+/// Calls 'body' with the offset of each 16 bytes of an operand, and with its first row and place
+/// along K.
 template <typename Body> void forChunks(const MatrixLayout &layout, bool isTransposed, uint32_t first, uint32_t rows, Body body) {
   const uint32_t rowStep = isTransposed ? kPerChunk : 1, kStep = isTransposed ? 1 : kPerChunk;
   for (uint32_t row = 0; row < rows; row += rowStep)
@@ -41,7 +43,8 @@ MatrixLayout layoutOfA(const Product &product) { return {product.a, product.isTr
 MatrixLayout layoutOfB(const Product &product) { return {product.b, product.isTransposedB}; }
 uint32_t firstRow(const Warp &warp) { return warp.index % 4 * kRows; }
 
-/// All that the product reads must be known to its threads now, and may not change until it has been waited for.
+/// All that the product reads must be known to its threads now, and may not change until it has
+/// been waited for.
 void checkOperands(Warp &warp, const Product &product) {
   Block &block = *warp.block;
   const Op &op = *product.op;
@@ -67,7 +70,7 @@ void checkOperands(Warp &warp, const Product &product) {
   block.launch.counters.sharedReadBytes += (hasFragment(op) ? 0 : kRows * rowBytes) + (warp.index % 4 ? 0 : product.columns * rowBytes);
 }
 
-// ---- computing ------------------------------------------------------------------------------------------------------
+// ---- computing ----------------------------------------------------------------------------------
 
 struct Factors {
   alignas(64) float a[kRows][kDepth];
@@ -96,7 +99,8 @@ void readFragment(Factors &factors, const Product &product) {
       }
 }
 
-/// PTX ISA, "Matrix fragments for wgmma .m64nNk16", D: register 4 j + 2 h + e of lane 4 g + q is row g + 8 h, column 8 j + 2 q + e.
+/// PTX ISA, "Matrix fragments for wgmma .m64nNk16", D: register 4 j + 2 h + e of lane 4 g + q is
+/// row g + 8 h, column 8 j + 2 q + e.
 template <typename Body> void forSums(uint32_t columns, Body body) {
   for (uint32_t index = 0; index < columns / 2; ++index)
     for (uint32_t lane = 0; lane < 32; ++lane)
@@ -131,7 +135,7 @@ void runProduct(Warp &warp, const Product &product) {
   --sums.pending;
 }
 
-// ---- issuing --------------------------------------------------------------------------------------------------------
+// ---- issuing ------------------------------------------------------------------------------------
 
 Product readProduct(Warp &warp, const Op &op, Slot *const *frames) {
   Product product;
@@ -193,7 +197,8 @@ Sums &takeSums(Warp &warp, const Op &op, Slot *const *frames, Product &product) 
   return sums;
 }
 
-/// PTX ISA, "wgmma.mma_async": all four warps of a warpgroup run the same, with the same descriptors.
+/// PTX ISA, "wgmma.mma_async": all four warps of a warpgroup run the same, with the same
+/// descriptors.
 void checkWarpgroup(Warp &warp, const Product &product) {
   Block &block = *warp.block;
   if (warp.index / 4 * 4 + 4 > block.warps.size())

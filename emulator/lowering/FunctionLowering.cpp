@@ -1,5 +1,5 @@
-// FunctionLowering.cpp - calls of handlers in place of GPU instructions, operands and results through the frame.
-// Instrumentation of plain memory accesses is in Instrument.cpp.
+// FunctionLowering.cpp - calls of handlers in place of GPU instructions, operands and results
+// through the frame. Instrumentation of plain memory accesses is in Instrument.cpp.
 #include "emulator/lowering/FunctionLowering.h"
 #include "emulator/block/Access.h"
 #include "emulator/lowering/InlinePtx.h"
@@ -38,7 +38,8 @@ std::optional<size_t> registerOffset(StringRef name) {
   return *start + sizeof(uint32_t) * (axis[0] - 'x');
 }
 
-/// Bits of lanes before or behind one, and itself: PTX ISA, "%lanemask_le" and its like. Null for an unknown name.
+/// Bits of lanes before or behind one, and itself: PTX ISA, "%lanemask_le" and its like. Null for
+/// an unknown name.
 Value *laneMask(IRBuilderBase &builder, StringRef name, Value *own) {
   Value *before = builder.CreateSub(own, builder.getInt32(1));
   Value *upTo = builder.CreateOr(before, own);

@@ -1,5 +1,5 @@
-// FunctionLowering.h - lowering of one function: calls of intrinsics and inline PTX become calls of handlers, and
-// accesses of memory are checked first. Module-wide matters are in Lower.cpp.
+// FunctionLowering.h - lowering of one function: calls of intrinsics and inline PTX become calls of
+// handlers, and accesses of memory are checked first. Module-wide matters are in Lower.cpp.
 #pragma once
 #include "emulator/lowering/Lower.h"
 #include <memory>
@@ -23,7 +23,8 @@ public:
   FunctionLowering(llvm::Function &function, Lowered &lowered);
   /// Slots of the frame.
   static constexpr uint32_t kFrameSlots = 1024;
-  /// 'runningThread' and 'operandFrame' are values of the function's entry: who runs, and room for operands.
+  /// 'runningThread' and 'operandFrame' are values of the function's entry: who runs, and room for
+  /// operands.
   bool run(llvm::Value *runningThread, llvm::Value *operandFrame, std::string &error);
 
 private:
@@ -45,7 +46,8 @@ private:
   void reportTrap(llvm::Instruction &instruction, std::string name);
   /// Counts a turn before the jump back to the start of a loop.
   void countTurn(llvm::Instruction &end);
-  /// Whether an instruction accesses memory that the emulator does not have: parameters, constants and stacks by their numbers.
+  /// Whether an instruction accesses memory that the emulator does not have: parameters, constants
+  /// and stacks by their numbers.
   static bool accessesUnknownMemory(const llvm::Instruction &instruction);
   void checkMemory(llvm::Instruction &instruction);
   void checkVariableBounds(llvm::Instruction &instruction, llvm::Value *pointer, llvm::Value *bytes);

@@ -1,5 +1,5 @@
-// InlinePtx.cpp - reads one statement of PTX: an opcode with its modifiers, and operands. What is not understood to the last
-// word is unknown, so no modifier is overlooked.
+// InlinePtx.cpp - reads one statement of PTX: an opcode with its modifiers, and operands. What is
+// not understood to the last word is unknown, so no modifier is overlooked.
 #include "emulator/lowering/InlinePtx.h"
 #include "emulator/block/Access.h"
 #include "emulator/core/Families.h"
@@ -16,15 +16,17 @@ std::optional<Statement> readOnly(std::string_view text) {
   return readStatement(trim(text.substr(0, text.size() - 1)));
 }
 
-/// PTX ISA, "cp.async": the size of a copy. With .cg, which keeps it out of L1, only 16 bytes are possible.
+/// PTX ISA, "cp.async": the size of a copy. With .cg, which keeps it out of L1, only 16 bytes are
+/// possible.
 std::optional<uint32_t> copyBytes(std::string_view operand, bool isCg) {
   const std::optional<uint32_t> bytes = readNumber(operand);
   const bool isPossible = bytes == 16 || (!isCg && (bytes == 4 || bytes == 8));
   return isPossible ? bytes : std::nullopt;
 }
 
-/// PTX ISA, "cp.async": cp.async.{ca,cg}.shared{::cta}.global{.L2::64B,.L2::128B,.L2::256B} [to], [from], bytes{, bytes of the source}.
-/// The last modifier is a hint to prefetch and changes no value.
+/// PTX ISA, "cp.async": cp.async.{ca,cg}.shared{::cta}.global{.L2::64B,.L2::128B,.L2::256B} [to],
+/// [from], bytes{, bytes of the source}. The last modifier is a hint to prefetch and changes no
+/// value.
 std::optional<Instruction> readCopy(Words words, const Statement &statement, uint32_t inputs) {
   const bool isCg = words.take({"cg"});
   if (!isCg && !words.take({"ca"}))
@@ -42,7 +44,8 @@ std::optional<Instruction> readCopy(Words words, const Statement &statement, uin
   const std::string cache = isCg ? "cg" : "ca";
   return findInstruction("cp.async." + cache + ".shared.global." + std::to_string(*bytes) + (hasSourceBytes ? ".s" : ""));
 }
-/// PTX ISA, "bar{.cta}": bar{.cta}.{sync,arrive} barrier, threads. Without .aligned it is aligned all the same.
+/// PTX ISA, "bar{.cta}": bar{.cta}.{sync,arrive} barrier, threads. Without .aligned it is aligned
+/// all the same.
 std::optional<Instruction> readBarrier(Words words, const Statement &statement, uint32_t inputs) {
   words.take({"cta"});
   const std::string action(words.take());

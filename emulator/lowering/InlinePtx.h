@@ -1,5 +1,6 @@
-// InlinePtx.h - inline PTX of kernels, read as the PTX ISA defines it. This reading is the emulator's own and shares nothing
-// with the code generator, so a wrong belief about an instruction cannot stand on both sides.
+// InlinePtx.h - inline PTX of kernels, read as the PTX ISA defines it. This reading is the
+// emulator's own and shares nothing with the code generator, so a wrong belief about an instruction
+// cannot stand on both sides.
 #pragma once
 #include "emulator/core/Instruction.h"
 #include <optional>
@@ -15,8 +16,8 @@ struct PtxOperands {
   std::vector<uint32_t> ties; // for each output the input in whose register it is, or kNone
 };
 
-/// The instruction that a text of inline PTX runs, whose operands are in the frame in order. None where the emulator does not know the
-/// text.
+/// The instruction that a text of inline PTX runs, whose operands are in the frame in order. None
+/// where the emulator does not know the text.
 std::optional<Instruction> readPtx(std::string_view text, const PtxOperands &operands);
 /// The part of it that knows wgmma.
 std::optional<Instruction> readWgmma(std::string_view text, const PtxOperands &operands);

@@ -1,5 +1,5 @@
-// Instrument.cpp - a check before each load, store, atomic operation and copy of memory that threads share. Accesses of
-// a thread's own stack and of constants need none.
+// Instrument.cpp - a check before each load, store, atomic operation and copy of memory that
+// threads share. Accesses of a thread's own stack and of constants need none.
 #include "emulator/block/Access.h"
 #include "emulator/lowering/FunctionLowering.h"
 #include "llvm/Analysis/ValueTracking.h"
@@ -35,7 +35,8 @@ MemoryOrder orderOf(const llvm::Instruction &instruction, SyncScope::ID scope, A
   return {strengthOf(instruction, scope), isAcquireOrStronger(order), isReleaseOrStronger(order)};
 }
 
-/// As LLVM's PTX backend has it: it makes atomicrmw relaxed, whatever its order, and volatile accesses relaxed and strong.
+/// As LLVM's PTX backend has it: it makes atomicrmw relaxed, whatever its order, and volatile
+/// accesses relaxed and strong.
 MemoryOrder orderOf(const llvm::Instruction &instruction) {
   if (const auto *load = dyn_cast<LoadInst>(&instruction); load && load->isAtomic())
     return orderOf(instruction, load->getSyncScopeID(), load->getOrdering());

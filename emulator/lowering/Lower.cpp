@@ -1,5 +1,5 @@
-// Lower.cpp - what concerns a module as a whole: shared variables, entries of kernels, and attributes that no longer
-// hold. Single instructions are FunctionLowering's.
+// Lower.cpp - what concerns a module as a whole: shared variables, entries of kernels, and
+// attributes that no longer hold. Single instructions are FunctionLowering's.
 #include "emulator/lowering/Lower.h"
 #include "emulator/block/Block.h"
 #include "emulator/lowering/FunctionLowering.h"
@@ -47,8 +47,9 @@ void addUsers(const Value &value, Functions &functions) {
   }
 }
 
-/// Offsets of shared variables. A function may run in several kernels, so a variable has one offset in all; two that no kernel uses
-/// together may share their place. Those without a size of their own, the dynamic ones, start behind the others.
+/// Offsets of shared variables. A function may run in several kernels, so a variable has one offset
+/// in all; two that no kernel uses together may share their place. Those without a size of their
+/// own, the dynamic ones, start behind the others.
 class SharedLayout {
 public:
   explicit SharedLayout(Module &module) {
@@ -115,8 +116,8 @@ AttrBuilder byValueOf(const Argument &parameter) {
   return attributes;
 }
 
-/// Handlers write memory behind the back of what attributes and metadata promised about the kernel. What is passed by value
-/// remains: it says how a caller passes it.
+/// Handlers write memory behind the back of what attributes and metadata promised about the kernel.
+/// What is passed by value remains: it says how a caller passes it.
 void dropPromises(Function &function) {
   std::vector<AttrBuilder> byValue;
   for (const Argument &parameter : function.args())
@@ -149,7 +150,8 @@ std::array<uint32_t, 3> threadsOf(const Function &function, StringRef attribute)
   return threads;
 }
 
-/// Registers that each thread of a kernel has at its start, where setmaxnreg can know them: PTX ISA, "setmaxnreg".
+/// Registers that each thread of a kernel has at its start, where setmaxnreg can know them: PTX
+/// ISA, "setmaxnreg".
 uint32_t registersOf(const Function &function) {
   uint32_t given = 0;
   if (!function.getFnAttribute("nvvm.maxnreg").getValueAsString().getAsInteger(10, given) && given)
@@ -163,7 +165,8 @@ uint32_t registersOf(const Function &function) {
   return 0;
 }
 
-/// A function void(const void *const *arguments) that calls a kernel. Each thread has a copy of its own of what is passed by value.
+/// A function void(const void *const *arguments) that calls a kernel. Each thread has a copy of its
+/// own of what is passed by value.
 KernelFacts addEntry(Function &kernel) {
   Module &module = *kernel.getParent();
   LLVMContext &context = module.getContext();

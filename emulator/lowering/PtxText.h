@@ -1,5 +1,5 @@
-// PtxText.h - the pieces of a text of PTX: statements, the words of their opcodes, and operands. What they mean is in InlinePtx.cpp
-// and WgmmaPtx.cpp.
+// PtxText.h - the pieces of a text of PTX: statements, the words of their opcodes, and operands.
+// What they mean is in InlinePtx.cpp and WgmmaPtx.cpp.
 #pragma once
 #include <algorithm>
 #include <charconv>
@@ -10,7 +10,8 @@
 #include <vector>
 
 namespace logitile::emulator {
-/// "cp.async.cg [$0], [$1], 16" has the words "cp", "async", "cg" and the operands "[$0]", "[$1]", "16".
+/// "cp.async.cg [$0], [$1], 16" has the words "cp", "async", "cg" and the operands "[$0]", "[$1]",
+/// "16".
 struct Statement {
   std::vector<std::string_view> words, operands;
 };

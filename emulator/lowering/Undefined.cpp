@@ -1,5 +1,5 @@
-// Undefined.cpp - what would end the host's process or differ there: conversions out of range get the GPU's numbers, undefined
-// divisions and stacks that overflow are reported.
+// Undefined.cpp - what would end the host's process or differ there: conversions out of range get
+// the GPU's numbers, undefined divisions and stacks that overflow are reported.
 #include "emulator/block/Access.h"
 #include "emulator/lowering/FunctionLowering.h"
 #include "llvm/IR/IRBuilder.h"
@@ -16,8 +16,9 @@ Type *withElements(Type *type, Type *element) {
 }
 } // namespace
 
-/// PTX ISA, "cvt": integers saturate. A NaN becomes zero, or the lowest bit pattern of its sign where 64 bits take part.
-/// There are no registers of 8 bits: narrow results are the low bits of 16.
+/// PTX ISA, "cvt": integers saturate. A NaN becomes zero, or the lowest bit pattern of its sign
+/// where 64 bits take part. There are no registers of 8 bits: narrow results are the low bits of
+/// 16.
 bool FunctionLowering::convertAsGpu(llvm::Instruction &instruction) {
   if (!isa<FPToSIInst, FPToUIInst>(instruction))
     return false;

@@ -1,5 +1,5 @@
-// WgmmaPtx.cpp - reads inline PTX of wgmma: PTX ISA, "wgmma.mma_async" and "wgmma.wait_group". A predicate of the text may say whether
-// the product adds to its sums.
+// WgmmaPtx.cpp - reads inline PTX of wgmma: PTX ISA, "wgmma.mma_async" and "wgmma.wait_group". A
+// predicate of the text may say whether the product adds to its sums.
 #include "emulator/core/Families.h"
 #include "emulator/lowering/InlinePtx.h"
 #include "emulator/lowering/PtxText.h"
@@ -37,7 +37,8 @@ public:
     return first;
   }
 
-  /// The first slot of the inputs that are tied to the outputs "{$0, $1, ...}", which are all of them.
+  /// The first slot of the inputs that are tied to the outputs "{$0, $1, ...}", which are all of
+  /// them.
   uint32_t tiedInputs(std::string_view text) const {
     const std::vector<std::string_view> parts = list(text);
     if (parts.size() != given.ties.size() || parts.empty())

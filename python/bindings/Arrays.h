@@ -7,7 +7,8 @@
 #include <vector>
 
 namespace logitile::python {
-/// The arrays of one list, for as long as this lives: buffers stay exported, names and pointers belong to the Python objects.
+/// The arrays of one list, for as long as this lives: buffers stay exported, names and pointers
+/// belong to the Python objects.
 class ArrayList {
 public:
   enum class Access { Read, Write };
@@ -15,8 +16,9 @@ public:
   ArrayList(const ArrayList &) = delete;
   ~ArrayList();
 
-  /// A sequence of (name, pointer, type, shape, strides) with strides in elements, or (name, object) with a number, a capsule of
-  /// DLPack or an object that exports a buffer; (name, object, True) exchanges the axes of a matrix. Throws Python exceptions.
+  /// A sequence of (name, pointer, type, shape, strides) with strides in elements, or (name,
+  /// object) with a number, a capsule of DLPack or an object that exports a buffer; (name, object,
+  /// True) exchanges the axes of a matrix. Throws Python exceptions.
   void read(pybind11::handle sequence, Access access);
   /// One number, or what stands for an array in 'read' without its name.
   void readOne(const char *name, pybind11::handle value);

@@ -1,5 +1,6 @@
-// Bindings.h - what the files of the Python module share: owners of C objects, and C errors as Python exceptions.
-// Nothing here knows the C++ side of the runtime: the module uses runtime/logitile.h, and the list of a request's members.
+// Bindings.h - what the files of the Python module share: owners of C objects, and C errors as
+// Python exceptions. Nothing here knows the C++ side of the runtime: the module uses
+// runtime/logitile.h, and the list of a request's members.
 #pragma once
 #include "runtime/logitile.h"
 #include <memory>
@@ -11,10 +12,12 @@ namespace logitile::python {
 /// Throws the Python exception of the last error unless 'code' is LT_OK. The GIL must be held.
 void check(lt_code code);
 
-/// Shows the user a CacheWarning. The GIL must be held; throws where he wants warnings to be errors.
+/// Shows the user a CacheWarning. The GIL must be held; throws where he wants warnings to be
+/// errors.
 void warn(const char *text);
 
-/// Text for people. It may quote names of files and damaged data, so bytes that are no UTF-8 are shown as "\\xff".
+/// Text for people. It may quote names of files and damaged data, so bytes that are no UTF-8 are
+/// shown as "\\xff".
 pybind11::str decoded(std::string_view text);
 
 /// Text of the C interface, freed at the end of the scope.

@@ -1,4 +1,5 @@
-// DLPack.cpp - the structures of DLPack 1.x (https://dmlc.github.io/dlpack/latest/c_api.html), as far as they are read.
+// DLPack.cpp - the structures of DLPack 1.x (https://dmlc.github.io/dlpack/latest/c_api.html), as
+// far as they are read.
 #include "python/bindings/DLPack.h"
 #include <Python.h>
 using namespace logitile::python;

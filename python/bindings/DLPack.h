@@ -16,6 +16,7 @@ struct DLPackArray {
   std::vector<int64_t> shape, strides; // strides in elements
 };
 
-/// Reads a capsule, which stays as it is: its owner frees the tensor. Says in 'error' why there is no array.
+/// Reads a capsule, which stays as it is: its owner frees the tensor. Says in 'error' why there is
+/// no array.
 std::optional<DLPackArray> readCapsule(PyObject *capsule, std::string &error);
 } // namespace logitile::python

@@ -1,4 +1,5 @@
-// Errors.cpp - which exception of logitile.errors an error of the C interface becomes, and how warnings are shown.
+// Errors.cpp - which exception of logitile.errors an error of the C interface becomes, and how
+// warnings are shown.
 #include "python/bindings/Bindings.h"
 namespace py = pybind11;
 using logitile::python::decoded;

@@ -1,12 +1,14 @@
 // Gil.h - the lock of the interpreter, given away while C code takes long and taken again.
-// pybind11's own guards end the process where the interpreter ends first: CPython before 3.14 then ends the thread that asks
-// for the lock, by unwinding its stack, and destructors let nothing through.
+// pybind11's own guards end the process where the interpreter ends first: CPython before 3.14 then
+// ends the thread that asks for the lock, by unwinding its stack, and destructors let nothing
+// through.
 #pragma once
 #include "python/bindings/Bindings.h"
 #include <chrono>
 
 namespace logitile::python {
-/// Lets Python handle signals from time to time: Ctrl-C ends what takes long. An exception of a handler stays set.
+/// Lets Python handle signals from time to time: Ctrl-C ends what takes long. An exception of a
+/// handler stays set.
 class Signals {
 public:
   static int check(void *signals);
@@ -15,8 +17,8 @@ private:
   std::chrono::steady_clock::time_point last = std::chrono::steady_clock::now();
 };
 
-/// This thread does without the lock, and what it calls of the library looks after signals. Where the interpreter ends
-/// meanwhile, the thread stops in the destructor for ever.
+/// This thread does without the lock, and what it calls of the library looks after signals. Where
+/// the interpreter ends meanwhile, the thread stops in the destructor for ever.
 class WithoutGil {
 public:
   WithoutGil();
@@ -29,8 +31,8 @@ private:
   PyThreadState *const state;
 };
 
-/// This thread, which may be none of Python's, has the lock. Where the interpreter ends first, the thread stops in the constructor
-/// for ever.
+/// This thread, which may be none of Python's, has the lock. Where the interpreter ends first, the
+/// thread stops in the constructor for ever.
 class WithGil {
 public:
   WithGil();

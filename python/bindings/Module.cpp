@@ -1,4 +1,5 @@
-// Module.cpp - the Python module over the C interface. What its classes do is documented in logitile/_native.pyi.
+// Module.cpp - the Python module over the C interface. What its classes do is documented in
+// logitile/_native.pyi.
 #include "python/bindings/Words.h"
 namespace py = pybind11;
 

@@ -8,7 +8,8 @@ namespace py = pybind11;
 using namespace logitile::python;
 
 namespace {
-/// A stream (device, handle, allocate) of Python, where allocate(bytes) gives an address and the object that owns the memory.
+/// A stream (device, handle, allocate) of Python, where allocate(bytes) gives an address and the
+/// object that owns the memory.
 class StreamOf {
 public:
   void read(py::handle given) {

@@ -1,4 +1,5 @@
-// Xla.cpp - handlers of XLA's foreign function calls: they find the call that a program names by its key, and run it.
+// Xla.cpp - handlers of XLA's foreign function calls: they find the call that a program names by
+// its key, and run it.
 #include "python/bindings/Gil.h"
 #include "python/bindings/XlaCall.h"
 #include <map>
@@ -11,7 +12,8 @@ namespace py = pybind11;
 using namespace logitile::python;
 
 namespace {
-/// What calls of one plan have in common: the head's key, the number of the GPU (-1: the CPU) and the number of tokens.
+/// What calls of one plan have in common: the head's key, the number of the GPU (-1: the CPU) and
+/// the number of tokens.
 using Place = std::tuple<std::string, int, int64_t>;
 using PlaceView = std::tuple<std::string_view, int, int64_t>;
 
@@ -61,7 +63,8 @@ const void *attribute(const xla::Frame &frame, std::string_view name, int kind) 
   return nullptr;
 }
 
-/// Which call the frame is. The first argument has the tokens, and behind them as many axes as the constant "rest" says.
+/// Which call the frame is. The first argument has the tokens, and behind them as many axes as the
+/// constant "rest" says.
 std::optional<PlaceView> placeOf(const xla::Frame &frame, int device) {
   const auto *key = static_cast<const xla::Text *>(attribute(frame, "head", xla::kText));
   const auto *rest = static_cast<const xla::Scalar *>(attribute(frame, "rest", xla::kScalar));
@@ -148,7 +151,7 @@ void *runOnCuda(xla::Frame *frame) noexcept {
   }
 }
 
-// ---- what Python sees ---------------------------------------------------------------------------------------------------------
+// ---- what Python sees ---------------------------------------------------------------------------
 
 XlaCall::Role roleOf(const std::string &role) {
   constexpr std::pair<const char *, XlaCall::Role> kRoles[] = {

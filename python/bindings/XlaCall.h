@@ -11,7 +11,8 @@ struct XlaFailure {
   std::string text;
 };
 
-/// A plan, its rules, and what each buffer of XLA's call is for it. Handlers on several threads may run it at once.
+/// A plan, its rules, and what each buffer of XLA's call is for it. Handlers on several threads may
+/// run it at once.
 class XlaCall {
 public:
   enum class Role { Input, Cotangent, Divisor, Output, Gradient, Workspace };
@@ -22,8 +23,8 @@ public:
     bool exchangesAxes;    // a weight [D, V]
   };
 
-  /// 'isEarly': gradients are made along with the outputs, else in a phase of their own. 'picks': lines of the loss that pick by a
-  /// computed index, for errors.
+  /// 'isEarly': gradients are made along with the outputs, else in a phase of their own. 'picks':
+  /// lines of the loss that pick by a computed index, for errors.
   XlaCall(Plan plan, CallOptions options, bool isEarly, std::vector<Slot> arguments, std::vector<Slot> results, std::string picks)
       : plan(std::move(plan)), options(std::move(options)), isEarly(isEarly), arguments(std::move(arguments)), results(std::move(results)),
         picks(std::move(picks)) {}

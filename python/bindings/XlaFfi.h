@@ -1,6 +1,7 @@
-// XlaFfi.h - what handlers use of the C interface of XLA's foreign function calls (xla/ffi/api/c_api.h), declared here.
-// So no header of XLA is needed to build, and one library serves every jaxlib whose interface has this layout.
-// test/python/frameworks/test_xla_interface.py compares the declarations with the header that jaxlib ships.
+// XlaFfi.h - what handlers use of the C interface of XLA's foreign function calls
+// (xla/ffi/api/c_api.h), declared here. So no header of XLA is needed to build, and one library
+// serves every jaxlib whose interface has this layout. test/python/frameworks/test_xla_interface.py
+// compares the declarations with the header that jaxlib ships.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -17,7 +18,8 @@ struct Version {
   Extension *extensions;
   int major, minor;
 };
-/// What XLA asks of a handler before it calls it for the first time: an extension of a call without arguments.
+/// What XLA asks of a handler before it calls it for the first time: an extension of a call without
+/// arguments.
 struct Metadata {
   size_t size;
   Version version;

@@ -1,4 +1,5 @@
-// CApi.cpp - the C interface of errors, engines and plans. Calls are in CApiCall.cpp; what needs the compiler is in CApiCompile.cpp.
+// CApi.cpp - the C interface of errors, engines and plans. Calls are in CApiCall.cpp; what needs
+// the compiler is in CApiCompile.cpp.
 #include "runtime/api/CApi.h"
 #include "runtime/api/Enums.h"
 #include "runtime/engine/Compiler.h"
@@ -10,7 +11,7 @@
 #include <new>
 using namespace logitile;
 
-// ---- errors and texts -------------------------------------------------------------------------------------------------------
+// ---- errors and texts ---------------------------------------------------------------------------
 
 namespace {
 struct LastError {
@@ -102,7 +103,7 @@ const char *lt_build_id(void) {
   return id.c_str();
 }
 
-// ---- engines ----------------------------------------------------------------------------------------------------------------
+// ---- engines ------------------------------------------------------------------------------------
 
 void lt_engine_options_init(lt_engine_options *options) {
   Engine::Options defaults;
@@ -207,7 +208,7 @@ void lt_engine_get_usage(lt_engine *engine, lt_engine_usage *usage) {
   *usage = {cache.plans, cache.codeBytes, workspace.takenBytes, workspace.freeBytes, workspace.peakBytes};
 }
 
-// ---- plans ------------------------------------------------------------------------------------------------------------------
+// ---- plans --------------------------------------------------------------------------------------
 
 lt_plan *logitile::newPlan(const std::shared_ptr<Engine> &engine, PlanUse use) {
   std::string notice;

@@ -1,5 +1,5 @@
-// CApi.h - what the files of the C interface share: objects behind its handles, and the guard around every function.
-// The interface itself is logitile.h.
+// CApi.h - what the files of the C interface share: objects behind its handles, and the guard
+// around every function. The interface itself is logitile.h.
 #pragma once
 #include "runtime/engine/Engine.h"
 #include "runtime/logitile.h"
@@ -34,7 +34,8 @@ lt_plan *newPlan(const std::shared_ptr<Engine> &engine, PlanUse use);
 /// A copy that belongs to the caller.
 lt_text textOf(std::string_view text);
 
-/// Runs the body of a function of the interface. Exceptions end here: those of this library mean nothing outside.
+/// Runs the body of a function of the interface. Exceptions end here: those of this library mean
+/// nothing outside.
 template <typename Body> lt_code guarded(Body body) noexcept {
   try {
     return report(body());

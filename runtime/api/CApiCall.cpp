@@ -95,7 +95,8 @@ private:
 };
 } // namespace
 
-/// The loss may be compiled for one number that marks ignored entries: with another one it would have two meanings.
+/// The loss may be compiled for one number that marks ignored entries: with another one it would
+/// have two meanings.
 static Status checkRules(const std::optional<CallRules> &rules, const lt_call &call) {
   if (!rules || !call.ignore_index || rules->ignoreIndex == *call.ignore_index)
     return Status();

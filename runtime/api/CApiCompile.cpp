@@ -1,5 +1,5 @@
-// CApiCompile.cpp - the C interface of what needs the compiler: programs, texts of stages, targets, the disk cache. The library that
-// only runs plans does without this file.
+// CApiCompile.cpp - the C interface of what needs the compiler: programs, texts of stages, targets,
+// the disk cache. The library that only runs plans does without this file.
 #include "runtime/api/CApi.h"
 #include "runtime/api/CopyRequest.h"
 #include "runtime/api/StageProcess.h"
@@ -15,7 +15,7 @@ lt_code lt_target_describe(const char *target, lt_text *json) {
   });
 }
 
-// ---- the disk cache ---------------------------------------------------------------------------------------------------------
+// ---- the disk cache -----------------------------------------------------------------------------
 
 lt_code lt_disk_cache_settings(lt_text *folder, int64_t *bytes) {
   return guarded([&]() -> Status {
@@ -47,7 +47,7 @@ lt_code lt_disk_cache_clear(const char *folder, int64_t *entries, int64_t *bytes
   });
 }
 
-// ---- programs ---------------------------------------------------------------------------------------------------------------
+// ---- programs -----------------------------------------------------------------------------------
 
 lt_code lt_program_create(lt_engine *engine, const lt_request *given, lt_program **program) {
   return guarded([&]() -> Status {

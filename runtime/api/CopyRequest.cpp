@@ -1,4 +1,5 @@
-// CopyRequest.cpp - how each type of member is copied and checked. Which members there are, Request.def says.
+// CopyRequest.cpp - how each type of member is copied and checked. Which members there are,
+// Request.def says.
 #include "runtime/api/CopyRequest.h"
 #include "compiler/Schedule/TileTable.h"
 #include "runtime/api/Enums.h"

@@ -1,4 +1,5 @@
-// Enums.h - the enumerations of logitile.h as those of the library. Both count from 0 in the same order, which is checked here.
+// Enums.h - the enumerations of logitile.h as those of the library. Both count from 0 in the same
+// order, which is checked here.
 #pragma once
 #include "compiler/Request.h"
 #include "runtime/logitile.h"
@@ -6,7 +7,8 @@
 #include <initializer_list>
 
 namespace logitile {
-/// Whether the names of logitile.h, given in the order of the library's values, have the same values, and none is left out.
+/// Whether the names of logitile.h, given in the order of the library's values, have the same
+/// values, and none is left out.
 constexpr bool countFromZero(std::initializer_list<int> values, size_t count) {
   int next = 0;
   for (int value : values)

@@ -1,5 +1,5 @@
-// StageProcess.cpp - both sides of the process that reads a text. They pass on text, answer and messages as files in memory, which,
-// unlike pipes, nobody has to empty meanwhile.
+// StageProcess.cpp - both sides of the process that reads a text. They pass on text, answer and
+// messages as files in memory, which, unlike pipes, nobody has to empty meanwhile.
 #include "runtime/api/StageProcess.h"
 #include "compiler/Text/Confinement.h"
 #include "runtime/engine/Engine.h"
@@ -18,7 +18,8 @@ using namespace logitile;
 
 /// Asks for a plan in the place of a stage.
 constexpr std::string_view kRun = "run";
-/// The first byte of an answer; behind kRefused stand the stage that failed, a line break and the error.
+/// The first byte of an answer; behind kRefused stand the stage that failed, a line break and the
+/// error.
 constexpr char kMade = '+', kRefused = '-';
 
 static bool writeAll(int file, std::string_view text) {
@@ -46,7 +47,7 @@ static std::string readAll(int file) {
   }
 }
 
-// ---- who asks ---------------------------------------------------------------------------------------------------------------
+// ---- who asks -----------------------------------------------------------------------------------
 
 namespace {
 /// A file in memory. Its number is none of the first three, which the other process gets.
@@ -72,7 +73,8 @@ public:
 };
 } // namespace
 
-/// 0, or what is wrong as a number of errno. No signal is blocked there, whatever this thread blocks.
+/// 0, or what is wrong as a number of errno. No signal is blocked there, whatever this thread
+/// blocks.
 static int spawn(const std::string &path, const MemoryFile (&files)[3], char *const *arguments, pid_t &process) {
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
@@ -133,7 +135,7 @@ Result<std::string> logitile::planInProcess(const std::string &text, Stage from,
   return ask(text, from, std::string(kRun), target);
 }
 
-// ---- who answers ------------------------------------------------------------------------------------------------------------
+// ---- who answers --------------------------------------------------------------------------------
 
 int logitile::runStageProcess(int count, char **arguments) {
   std::optional<Stage> from, to;

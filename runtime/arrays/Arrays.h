@@ -1,5 +1,5 @@
-// Arrays.h - the arrays of a caller: what they are called, where they lie, and how their tokens lie in memory.
-// Their elements are the business of Values.h.
+// Arrays.h - the arrays of a caller: what they are called, where they lie, and how their tokens lie
+// in memory. Their elements are the business of Values.h.
 #pragma once
 #include "compiler/Plan/LaunchPlan.h"
 #include "runtime/arrays/Floats.h"
@@ -30,19 +30,21 @@ struct Array {
 std::string describe(const Array &array);
 /// "[4, 17]"
 std::string shapeText(std::span<const int64_t> shape);
-/// The position of a token in the leading dimensions, with an entry behind it unless that is negative: "[3, 17]"; "" where
-/// there are no dimensions.
+/// The position of a token in the leading dimensions, with an entry behind it unless that is
+/// negative: "[3, 17]"; "" where there are no dimensions.
 std::string positionText(int64_t token, std::span<const int64_t> leading, int64_t entry = -1);
 
 /// The array of that name, null where there is none.
 const Array *findArray(std::span<const Array> arrays, std::string_view name);
-/// The array that a caller gives for a part of a projection or for an input, or for its gradient; null where there is none. Callers
-/// name the hidden states of projection z "z.hidden", and where there is no other projection "hidden". Nothing else reads such names.
+/// The array that a caller gives for a part of a projection or for an input, or for its gradient;
+/// null where there is none. Callers name the hidden states of projection z "z.hidden", and where
+/// there is no other projection "hidden". Nothing else reads such names.
 const Array *findOperand(std::span<const Array> arrays, const LaunchPlan &plan, OperandPart part, std::string_view owner);
 /// The shortest of these names, for errors.
 std::string operandName(const LaunchPlan &plan, OperandPart part, std::string_view owner);
 
-/// How the tokens of one array lie in memory: leading dimensions, neighbours merged where they lie evenly.
+/// How the tokens of one array lie in memory: leading dimensions, neighbours merged where they lie
+/// evenly.
 class TokenLayout {
 public:
   TokenLayout(std::span<const int64_t> shape, std::span<const int64_t> strides);
@@ -56,8 +58,8 @@ public:
   int64_t smallestOffset() const;
   int64_t largestOffset() const;
 
-  /// Calls 'visit' with runs of tokens that lie evenly, in order: first token, number of tokens, offset of the first.
-  /// Within a run they are stride() apart. There must be at least one token.
+  /// Calls 'visit' with runs of tokens that lie evenly, in order: first token, number of tokens,
+  /// offset of the first. Within a run they are stride() apart. There must be at least one token.
   template <typename Visit> void forRuns(Visit visit) const;
 
   struct Dimension {

@@ -29,7 +29,8 @@ struct Entries {
   int64_t places = 0, stride = 1; // 0: one value
 };
 
-/// Every value converted by 'convert', which takes its number in memory; 'rest' for ignored tokens. There must be at least one token.
+/// Every value converted by 'convert', which takes its number in memory; 'rest' for ignored tokens.
+/// There must be at least one token.
 template <typename To, typename Convert>
 void scatter(const Array &array, const Tokens &tokens, To rest, Convert convert, Entries source = {}) {
   if (!tokens.allCount())

@@ -1,5 +1,5 @@
-// Outputs.h - brings results from compact buffers into the arrays of a caller: per-token values to their places, sums,
-// roundings, and zeros where no token counts.
+// Outputs.h - brings results from compact buffers into the arrays of a caller: per-token values to
+// their places, sums, roundings, and zeros where no token counts.
 #pragma once
 #include "runtime/arrays/Tokens.h"
 
@@ -7,11 +7,13 @@ namespace logitile {
 /// An error unless the array has these extents and one of these types.
 Status checkArray(const Array &array, const char *what, std::span<const int64_t> shape, std::span<const ElementType> types);
 
-/// Per-token values of an output, f32, i32 or bytes, to float32, int64 or bool; 0, -1 or false for ignored tokens.
-/// Of a list, each token has 'places' of them, 'stride' elements from one token to the next.
+/// Per-token values of an output, f32, i32 or bytes, to float32, int64 or bool; 0, -1 or false for
+/// ignored tokens. Of a list, each token has 'places' of them, 'stride' elements from one token to
+/// the next.
 void scatterOutput(const Array &array, const Tokens &tokens, ElementType element, const char *values, int64_t places = 0,
                    int64_t stride = 1);
-/// Per-token gradients times a factor, 0 for ignored tokens. 'array' may be one entry of a larger array.
+/// Per-token gradients times a factor, 0 for ignored tokens. 'array' may be one entry of a larger
+/// array.
 void scatterGradient(const Array &array, const Tokens &tokens, const float *values, float factor, int64_t places = 0, int64_t stride = 1);
 /// The gradient of a Vocab input times a factor.
 void storeVector(const Array &array, const float *values, float factor);

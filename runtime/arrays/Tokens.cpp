@@ -5,7 +5,8 @@
 using namespace logitile;
 
 namespace {
-/// Whether the token at an offset is ignored. Integers are compared as the numbers that they are, whatever their width.
+/// Whether the token at an offset is ignored. Integers are compared as the numbers that they are,
+/// whatever their width.
 template <typename T> struct Matches {
   const T *data;
   int64_t value;

@@ -1,5 +1,5 @@
-// CacheFolder.cpp - the system calls of the disk cache. Everything below the folder goes through its descriptor, so that no name
-// is resolved twice.
+// CacheFolder.cpp - the system calls of the disk cache. Everything below the folder goes through
+// its descriptor, so that no name is resolved twice.
 #include "runtime/cache/CacheFolder.h"
 #include <cerrno>
 #include <charconv>
@@ -37,7 +37,8 @@ std::string wrongOwnerOrMode(const struct stat &facts, const std::string &path) 
   return "";
 }
 
-/// Makes a folder and those around it, for this user alone. Others may make the same ones meanwhile. Returns the first error.
+/// Makes a folder and those around it, for this user alone. Others may make the same ones
+/// meanwhile. Returns the first error.
 int makeFolders(const std::string &path) {
   int error = 0;
   for (size_t end = 0; end != std::string::npos;) {
@@ -82,7 +83,7 @@ int64_t logitile::fileClock() {
   return nanoseconds(now);
 }
 
-// ---- folders ----------------------------------------------------------------------------------------------------------------
+// ---- folders ------------------------------------------------------------------------------------
 
 Result<CacheFolder> CacheFolder::openAt(int parent, const std::string &name, const std::string &path, int flags) {
   Descriptor folder(openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | flags));
@@ -130,7 +131,7 @@ std::vector<std::string> CacheFolder::names() const {
   return result;
 }
 
-// ---- files ------------------------------------------------------------------------------------------------------------------
+// ---- files --------------------------------------------------------------------------------------
 
 std::optional<CacheFolder::Facts> CacheFolder::facts(const std::string &name) const {
   struct stat facts;

@@ -1,5 +1,5 @@
-// CacheFolder.h - a folder that nobody but this user can write, and its files: looked at before they are read, and published
-// by one rename. What the files mean is DiskCache's business.
+// CacheFolder.h - a folder that nobody but this user can write, and its files: looked at before
+// they are read, and published by one rename. What the files mean is DiskCache's business.
 #pragma once
 #include "runtime/support/Status.h"
 #include <string_view>
@@ -32,8 +32,8 @@ class CacheFolder {
 public:
   enum class Missing : uint8_t { Leave, Make };
 
-  /// The folder at an absolute path; one that is not open where there is none. An error where it is not this user's, or others
-  /// may write it.
+  /// The folder at an absolute path; one that is not open where there is none. An error where it is
+  /// not this user's, or others may write it.
   static Result<CacheFolder> open(const std::string &path, Missing missing);
   /// The same for a folder in this one; links are not followed.
   Result<CacheFolder> openInside(const std::string &name, Missing missing) const;
@@ -47,8 +47,8 @@ public:
   };
   /// Nothing where there is no such file.
   std::optional<Facts> facts(const std::string &name) const;
-  /// The bytes of a file; nothing where there is none. ErrorCode::Value where it is no file that only this user can write,
-  /// ErrorCode::Internal where it cannot be read.
+  /// The bytes of a file; nothing where there is none. ErrorCode::Value where it is no file that
+  /// only this user can write, ErrorCode::Internal where it cannot be read.
   Result<std::optional<std::string>> read(const std::string &name) const;
   /// Replaces a file at once: whoever reads finds the old bytes or the new ones.
   Status publish(const std::string &name, std::string_view bytes) const;
@@ -57,7 +57,8 @@ public:
   /// Whether it is gone now.
   bool remove(const std::string &name) const;
 
-  /// Whether a file was left behind by a process that was killed while it published: its process is gone, or it is an hour old.
+  /// Whether a file was left behind by a process that was killed while it published: its process is
+  /// gone, or it is an hour old.
   static bool isTemporary(std::string_view name);
   bool isLeftBehind(const std::string &name) const;
 

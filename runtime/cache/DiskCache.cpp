@@ -1,5 +1,6 @@
-// DiskCache.cpp - where entries lie, which one is found, and which go when there is no room.
-// An entry is <folder>/<first two digits of the key>/<key>-<first token count>-<token count behind the last>.plan.
+// DiskCache.cpp - where entries lie, which one is found, and which go when there is no room. An
+// entry is <folder>/<first two digits of the key>/<key>-<first token count>-<token count behind the
+// last>.plan.
 #include "runtime/cache/DiskCache.h"
 #include "compiler/Support/SizeText.h"
 #include <algorithm>
@@ -94,7 +95,7 @@ Result<std::optional<DiskCache::Options>> DiskCache::fromEnvironment(const char 
   return options.folder.empty() ? std::optional<Options>() : std::optional(options);
 }
 
-// ---- notices ----------------------------------------------------------------------------------------------------------------
+// ---- notices ------------------------------------------------------------------------------------
 
 void DiskCache::tell(Trouble trouble, std::string text) {
   std::lock_guard lock(mutex);
@@ -106,7 +107,7 @@ std::vector<std::string> DiskCache::takeNotices() {
   return std::exchange(notices, {});
 }
 
-// ---- entries ----------------------------------------------------------------------------------------------------------------
+// ---- entries ------------------------------------------------------------------------------------
 
 /// Reads one entry and offers its plan. False where it is gone, damaged or somebody else's.
 bool DiskCache::takeEntry(const CacheFolder &shard, const std::string &name, const DiskKey &key, int64_t tokens, const Take &take) {
@@ -179,9 +180,10 @@ void DiskCache::publish(const DiskKey &key, const LaunchPlan &plan, const Native
     sweep(name.text());
 }
 
-// ---- room -------------------------------------------------------------------------------------------------------------------
+// ---- room ---------------------------------------------------------------------------------------
 
-/// Sweeping looks at every entry, so a process does it for its first entry and then once for a 64th of the room that it filled.
+/// Sweeping looks at every entry, so a process does it for its first entry and then once for a 64th
+/// of the room that it filled.
 bool DiskCache::isSweepDue(int64_t bytes) {
   std::lock_guard lock(mutex);
   if (isSwept && (unsweptBytes += bytes) < options.bytes / 64)
@@ -191,7 +193,8 @@ bool DiskCache::isSweepDue(int64_t bytes) {
   return true;
 }
 
-/// Removes the entries that were not used for longest, as others may do at the same time, but not the one that just came.
+/// Removes the entries that were not used for longest, as others may do at the same time, but not
+/// the one that just came.
 void DiskCache::sweep(const std::string &kept) {
   struct Candidate {
     int64_t lastUse;
@@ -231,7 +234,7 @@ void DiskCache::sweep(const std::string &kept) {
   }
 }
 
-// ---- for people -------------------------------------------------------------------------------------------------------------
+// ---- for people ---------------------------------------------------------------------------------
 
 /// A folder that the user names and that cannot be used.
 static Status ofUser(const Status &status) { return Status(ErrorCode::Value, status.error().text); }

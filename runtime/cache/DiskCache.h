@@ -1,5 +1,6 @@
-// DiskCache.h - compiled plans that outlive the process: files in a folder that many processes share, the oldest of which go
-// when there is no room. Whatever is wrong with them ends in a notice and a miss, never in an error.
+// DiskCache.h - compiled plans that outlive the process: files in a folder that many processes
+// share, the oldest of which go when there is no room. Whatever is wrong with them ends in a notice
+// and a miss, never in an error.
 #pragma once
 #include "runtime/cache/CacheFolder.h"
 #include "runtime/cache/DiskEntry.h"
@@ -20,17 +21,19 @@ public:
     std::string folder; // an absolute path
     int64_t bytes = int64_t(1) << 30;
   };
-  /// What LOGITILE_CACHE_DIR and LOGITILE_CACHE_BYTES say, and else the user's folder for caches; nothing where the cache is off
-  /// or there is no such folder. 'folder' takes the place of the first unless it is null.
+  /// What LOGITILE_CACHE_DIR and LOGITILE_CACHE_BYTES say, and else the user's folder for caches;
+  /// nothing where the cache is off or there is no such folder. 'folder' takes the place of the
+  /// first unless it is null.
   static Result<std::optional<Options>> fromEnvironment(const char *folder);
 
   explicit DiskCache(Options options) : options(std::move(options)) {}
 
-  /// Gives the plans of 'key' for 'tokens' tokens to 'take', that for the fewest tokens first, until it takes one. What it refuses
-  /// counts as damaged.
+  /// Gives the plans of 'key' for 'tokens' tokens to 'take', that for the fewest tokens first,
+  /// until it takes one. What it refuses counts as damaged.
   using Take = std::function<Status(DiskEntry)>;
   bool find(const DiskKey &key, int64_t tokens, const Take &take);
-  /// Keeps a plan. One that is there for the same tokens is replaced: so native code comes to it later.
+  /// Keeps a plan. One that is there for the same tokens is replaced: so native code comes to it
+  /// later.
   void publish(const DiskKey &key, const LaunchPlan &plan, const NativeCode &native = {});
   /// What went wrong since the last time, as texts for the user: each kind of trouble once.
   std::vector<std::string> takeNotices();

@@ -1,5 +1,5 @@
-// DiskEntry.cpp - the format: a magic word, the checksum of all that follows, a version, the key, the bytes of the plan, and
-// native code with its maker.
+// DiskEntry.cpp - the format: a magic word, the checksum of all that follows, a version, the key,
+// the bytes of the plan, and native code with its maker.
 // Nothing is looked at before the checksum is right.
 #include "runtime/cache/DiskEntry.h"
 #include "runtime/plan/Bytes.h"

@@ -1,5 +1,6 @@
-// DiskEntry.h - an entry of the disk cache as bytes: a plan, the whole key that it was compiled for, and native code.
-// Where entries lie and who may write them is CacheFolder's and DiskCache's business.
+// DiskEntry.h - an entry of the disk cache as bytes: a plan, the whole key that it was compiled
+// for, and native code. Where entries lie and who may write them is CacheFolder's and DiskCache's
+// business.
 #pragma once
 #include "runtime/device/Device.h"
 #include <string_view>

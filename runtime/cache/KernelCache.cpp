@@ -7,7 +7,8 @@
 #include <utility>
 using namespace logitile;
 
-/// A plan that an errand makes while callers wait. It lives outside the cache's mutex: making takes long.
+/// A plan that an errand makes while callers wait. It lives outside the cache's mutex: making takes
+/// long.
 struct KernelCache::Flight : Errand {
   explicit Flight(int64_t tokens) : tokens(tokens) {}
   const int64_t tokens;
@@ -83,7 +84,7 @@ Result<KernelCache::Found> KernelCache::get(const KernelKey &key, int64_t tokens
 KernelCache::Usage KernelCache::usage() { return plans->usage(); }
 void KernelCache::clear() { plans->clear(); }
 
-// ---- flights ----------------------------------------------------------------------------------------------------------------
+// ---- flights ------------------------------------------------------------------------------------
 
 KernelCache::Plan KernelCache::Plans::find(const KernelKey &key, int64_t tokens) {
   std::lock_guard lock(mutex);
@@ -161,7 +162,7 @@ KernelCache::Plan KernelCache::Plans::find(Entry &entry, int64_t tokens) {
   return best->plan;
 }
 
-// ---- room -------------------------------------------------------------------------------------------------------------------
+// ---- room ---------------------------------------------------------------------------------------
 
 static int64_t codeBytes(const LoadedPlan &loaded) { return static_cast<int64_t>(loaded.plan.code.size()); }
 

@@ -1,5 +1,5 @@
-// KernelCache.h - loaded plans by key and interval of tokens, in memory. A plan that two threads ask for is made once.
-// How plans are made, or found on disk, is the caller's business.
+// KernelCache.h - loaded plans by key and interval of tokens, in memory. A plan that two threads
+// ask for is made once. How plans are made, or found on disk, is the caller's business.
 #pragma once
 #include "compiler/Support/Cancellation.h"
 #include "runtime/plan/LoadedPlan.h"
@@ -26,9 +26,10 @@ public:
     Plan plan;
     bool isNew; // this call made it
   };
-  /// The plan of 'key' whose interval holds 'tokens', made by 'make' where there is none. 'make' runs as an errand: it owns
-  /// what it uses. Other threads that ask for the same key wait meanwhile. A failure is told to all who wait for the same
-  /// number of tokens, and not kept. An error where the caller is interrupted; the plan is still made for others who wait.
+  /// The plan of 'key' whose interval holds 'tokens', made by 'make' where there is none. 'make'
+  /// runs as an errand: it owns what it uses. Other threads that ask for the same key wait
+  /// meanwhile. A failure is told to all who wait for the same number of tokens, and not kept. An
+  /// error where the caller is interrupted; the plan is still made for others who wait.
   Result<Found> get(const KernelKey &key, int64_t tokens, const Make &make, const Interrupt &interrupt = {});
 
   struct Usage {

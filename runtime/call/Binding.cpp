@@ -48,7 +48,7 @@ Result<Tokens> Binding::findTokens(const CallArguments &arguments) const {
   return tokens;
 }
 
-// ---- inputs ---------------------------------------------------------------------------------------------------------------
+// ---- inputs -------------------------------------------------------------------------------------
 
 Status Binding::bindRows(const Array &array, const Tokens &tokens, int64_t buffer, int64_t map) {
   if (buffer < 0 || tokens.total == 0)
@@ -104,9 +104,10 @@ Status Binding::bindInputs(const CallArguments &arguments, const Tokens &tokens)
   return Status();
 }
 
-// ---- gradients --------------------------------------------------------------------------------------------------------------
+// ---- gradients ----------------------------------------------------------------------------------
 
-/// What the array of a gradient must look like. Entries of token inputs are as many as the input has.
+/// What the array of a gradient must look like. Entries of token inputs are as many as the input
+/// has.
 std::vector<int64_t> Binding::shapeOf(const GradientPlan &gradient, const Array &array, const Tokens &tokens) const {
   std::vector<int64_t> rows(tokens.leading.begin(), tokens.leading.end());
   if (gradient.part == OperandPart::Weight)
@@ -165,7 +166,7 @@ Status Binding::bindGradients(const CallArguments &arguments, const Tokens &toke
   return Status();
 }
 
-// ---- workspace ------------------------------------------------------------------------------------------------------------
+// ---- workspace ----------------------------------------------------------------------------------
 
 void Binding::bindWorkspace(const WorkspaceLayout &layout, char *saved, char *phase) {
   for (size_t i = 0; i < plan.buffers.size(); ++i) {

@@ -1,5 +1,5 @@
-// Binding.h - where the buffers of a plan lie in one call: the caller's arrays as they are, everything else in workspace.
-// What small inputs hold is the business of Inputs.h.
+// Binding.h - where the buffers of a plan lie in one call: the caller's arrays as they are,
+// everything else in workspace. What small inputs hold is the business of Inputs.h.
 #pragma once
 #include "runtime/call/Call.h"
 #include "runtime/arrays/Tokens.h"
@@ -48,7 +48,8 @@ public:
   /// Memory of a buffer, null where the plan or this phase has none.
   char *memory(int64_t buffer) const { return buffer < 0 ? nullptr : states[buffer].base; }
 
-  /// Memory of each entry of an input: of its own, or a column of a list's. Null where the plan or this phase has none.
+  /// Memory of each entry of an input: of its own, or a column of a list's. Null where the plan or
+  /// this phase has none.
   std::vector<char *> entriesOf(size_t input) const;
 
 private:

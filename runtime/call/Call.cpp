@@ -1,4 +1,5 @@
-// Call.cpp - the order of things in a call: find tokens, take memory, load inputs, run steps, hand out results.
+// Call.cpp - the order of things in a call: find tokens, take memory, load inputs, run steps, hand
+// out results.
 #include "runtime/call/Call.h"
 #include "runtime/support/FloatEnvironment.h"
 #include "runtime/call/HostWork.h"
@@ -82,7 +83,7 @@ template <typename... Steps> Status inOrder(Steps... steps) {
 }
 } // namespace
 
-// ---- tokens and memory ------------------------------------------------------------------------------------------------------
+// ---- tokens and memory --------------------------------------------------------------------------
 
 Status Call::findTokens() {
   Result<Tokens> found = binding.findTokens(arguments);
@@ -183,7 +184,8 @@ Status Call::checkCotangents() const {
   return Status();
 }
 
-/// Gradients as large as the head are often new memory, whose pages take a good part of the time of the call.
+/// Gradients as large as the head are often new memory, whose pages take a good part of the time of
+/// the call.
 Status Call::prepareGradients() const {
   if (!makesGradients())
     return Status();
@@ -228,7 +230,7 @@ Status Call::takeMemory(WorkspaceBlock *saved) {
   return work->findTokens(rule, tokens);
 }
 
-// ---- what goes in -----------------------------------------------------------------------------------------------------------
+// ---- what goes in -------------------------------------------------------------------------------
 
 Status Call::loadInputs() {
   for (size_t i = 0; i < plan.inputs.size(); ++i) {
@@ -258,7 +260,8 @@ Status Call::setDivisor(bool isLate) {
   return work->setDivisor(source, weights, tokens, isLate && hasLossCotangent());
 }
 
-/// Gradients that are made before the divisor is known are divided where they are, all of them alike.
+/// Gradients that are made before the divisor is known are divided where they are, all of them
+/// alike.
 Status Call::checkLateDivisor() const {
   if (!isDivisorLate() || !hasLossCotangent())
     return Status();
@@ -289,7 +292,7 @@ Status Call::runSteps(const std::vector<StepPlan> &steps) {
   return StepRunner(loaded, binding, arguments, *device, memory.data() + layout.phaseBytes, report).run(steps, tokens.counted);
 }
 
-// ---- what comes out ---------------------------------------------------------------------------------------------------------
+// ---- what comes out -----------------------------------------------------------------------------
 
 Status Call::checkComputedIndices() {
   for (int64_t buffer : plan.checkedIndices) {
@@ -401,7 +404,7 @@ Status Call::storeNothing() {
   return status;
 }
 
-// ---- phases ---------------------------------------------------------------------------------------------------------------
+// ---- phases -------------------------------------------------------------------------------------
 
 Status Call::forward(Saved &saved) {
   Status status = inOrder([&] { return findTokens(); }, [&] { return checkOutputs(); }, [&] { return checkDivisor(); },

@@ -1,5 +1,5 @@
-// Call.h - running a plan on the arrays of a caller: forward, and where gradients are made apart, backward.
-// Which plan runs is Engine's decision.
+// Call.h - running a plan on the arrays of a caller: forward, and where gradients are made apart,
+// backward. Which plan runs is Engine's decision.
 #pragma once
 #include "runtime/arrays/Arrays.h"
 #include "runtime/plan/CallRules.h"
@@ -60,12 +60,13 @@ struct Saved {
   DeviceStream stream;
 };
 
-/// Runs prologue and forward steps; 'saved' is null unless the plan makes gradients in a phase of their own. After an error
-/// the contents of outputs and gradients are unspecified.
+/// Runs prologue and forward steps; 'saved' is null unless the plan makes gradients in a phase of
+/// their own. After an error the contents of outputs and gradients are unspecified.
 Result<std::unique_ptr<Saved>> runForward(const std::shared_ptr<const LoadedPlan> &loaded, const CallArguments &arguments,
                                           CallReport &report);
 
-/// Makes the gradients of a forward call from the same inputs, as often as asked, on the same stream. Reduction, divisor,
-/// ignored tokens and threads are those of the forward call; 'outputs' are not written.
+/// Makes the gradients of a forward call from the same inputs, as often as asked, on the same
+/// stream. Reduction, divisor, ignored tokens and threads are those of the forward call; 'outputs'
+/// are not written.
 Status runBackward(const Saved &saved, const CallArguments &arguments, CallReport &report);
 } // namespace logitile

@@ -1,5 +1,6 @@
-// ElementWork.h - what a call does with single elements before, between and after the kernels of its plan: tokens that count,
-// small inputs, sums, results. The host does it with loops (HostWork.h), a GPU with kernels of its own (gpu/KernelWork.h).
+// ElementWork.h - what a call does with single elements before, between and after the kernels of
+// its plan: tokens that count, small inputs, sums, results. The host does it with loops
+// (HostWork.h), a GPU with kernels of its own (gpu/KernelWork.h).
 #pragma once
 #include "runtime/call/Binding.h"
 
@@ -7,8 +8,8 @@ namespace logitile {
 /// Where the denominator of a mean comes from.
 enum class DivisorSource : uint8_t { One, Given, Tokens, Weights };
 
-/// Per-token values in the memory of a plan; none where no token counts. A list has 'places' of them for each token, 'stride' elements
-/// from one token to the next.
+/// Per-token values in the memory of a plan; none where no token counts. A list has 'places' of
+/// them for each token, 'stride' elements from one token to the next.
 struct TokenValues {
   const char *data = nullptr;
   ElementType element = ElementType::F32;
@@ -24,7 +25,8 @@ public:
   virtual Status findTokens(const IgnoreRule &rule, Tokens &tokens) = 0;
   /// Copies an input of the plan into its buffers and checks its integers.
   virtual Status loadInput(size_t input, const Array &array, const Tokens &tokens) = 0;
-  /// 'weights' are one for each token. Where 'isLate', gradients have been made already and are divided when stored.
+  /// 'weights' are one for each token. Where 'isLate', gradients have been made already and are
+  /// divided when stored.
   virtual Status setDivisor(DivisorSource source, TokenValues weights, const Tokens &tokens, bool isLate) = 0;
   /// The grad_output of output 'output': of an array, without axes or per token, or a constant.
   virtual Status loadCotangent(size_t output, const Array *array, double constant, bool isDivided, const Tokens &tokens) = 0;

@@ -12,7 +12,7 @@ Status HostWork::findTokens(const IgnoreRule &rule, Tokens &tokens) {
   return Status();
 }
 
-// ---- what goes in -----------------------------------------------------------------------------------------------------------
+// ---- what goes in -------------------------------------------------------------------------------
 
 static int64_t lanesOf(int64_t count, int64_t panelWidth) {
   return (std::max<int64_t>(count, 1) + panelWidth - 1) / panelWidth * panelWidth;
@@ -63,7 +63,7 @@ Status HostWork::loadCotangent(size_t output, const Array *array, double constan
   return logitile::loadInput(input, *array, tokens, {plan.vocab, {}, std::nullopt}, {&buffer, 1}, lanes);
 }
 
-// ---- what comes out ---------------------------------------------------------------------------------------------------------
+// ---- what comes out -----------------------------------------------------------------------------
 
 Status HostWork::checkIndices(int64_t buffer, const Tokens &tokens) {
   auto *indices = reinterpret_cast<const int32_t *>(binding.memory(buffer));

@@ -1,4 +1,5 @@
-// HostWork.h - the work on single elements by loops of the host, for devices whose memory it can read.
+// HostWork.h - the work on single elements by loops of the host, for devices whose memory it can
+// read.
 #pragma once
 #include "runtime/call/ElementWork.h"
 

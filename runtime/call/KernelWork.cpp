@@ -54,7 +54,7 @@ template <typename Parameters> Status KernelWork::launch(const char *kernel, con
   return device.launchOwn(kernel, std::min((elements + kThreads - 1) / kThreads, kMostBlocks), kThreads, &parameters);
 }
 
-// ---- tokens and what goes in --------------------------------------------------------------------------------------------
+// ---- tokens and what goes in --------------------------------------------------------------------
 
 Status KernelWork::findTokens(const IgnoreRule &rule, Tokens &tokens) {
   CompactTokens compact{facts(), map(), slots(), wrong(), tokens.total, {}, -1, 0, rule.value};
@@ -150,7 +150,7 @@ Status KernelWork::loadCotangent(size_t output, const Array *array, double const
   return launch("load_cotangent", load, tokens.total);
 }
 
-// ---- what comes out -----------------------------------------------------------------------------------------------------
+// ---- what comes out -----------------------------------------------------------------------------
 
 Status KernelWork::checkIndices(int64_t buffer, const Tokens &tokens) {
   checksIndices = true;

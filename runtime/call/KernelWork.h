@@ -1,5 +1,5 @@
-// KernelWork.h - the work on single elements by kernels of the device: nothing waits for the host. What the kernels do is said
-// in CallKernels.h.
+// KernelWork.h - the work on single elements by kernels of the device: nothing waits for the host.
+// What the kernels do is said in CallKernels.h.
 #pragma once
 #include "runtime/call/ElementWork.h"
 #include "runtime/gpu/CallKernels.h"
@@ -40,7 +40,8 @@ private:
   Result<Elements> elementsOfInput(const Array &array, size_t axes) const;
   Status scatter(const Array &array, TokenValues values, const Tokens &tokens, bool isScaled);
   Status scaleAll(const Array &array, const CallFacts *by);
-  /// Memory of a plan for one entry of an input, or for a list: 'count' entries, 'stride' elements from one to the next.
+  /// Memory of a plan for one entry of an input, or for a list: 'count' entries, 'stride' elements
+  /// from one to the next.
   struct Entries {
     char *data;
     int64_t count, stride;

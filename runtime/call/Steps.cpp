@@ -30,7 +30,8 @@ static int64_t tokenOffset(const BufferPlan &buffer, const BufferState &state, i
   return row * panelWidth;
 }
 
-/// Elements from the start of a buffer to where column 'column' would be, which starts a column panel.
+/// Elements from the start of a buffer to where column 'column' would be, which starts a column
+/// panel.
 static int64_t columnOffset(const BufferPlan &buffer, const BufferState &state, int64_t column, int64_t panelWidth) {
   switch (buffer.layout) {
   case Layout::Strided:
@@ -44,7 +45,8 @@ static int64_t columnOffset(const BufferPlan &buffer, const BufferState &state, 
   return column / panelWidth * state.stride1;
 }
 
-/// GPUs know how many tokens count: there, 'tokens' is where to read it, the first token and the most.
+/// GPUs know how many tokens count: there, 'tokens' is where to read it, the first token and the
+/// most.
 void StepRunner::packScalar(ScalarRole role, const LaunchPosition &position) {
   if (role == ScalarRole::Tokens && loaded.tables.facts >= 0) {
     words.push_back(reinterpret_cast<int64_t>(binding.memory(loaded.tables.facts)));
@@ -66,8 +68,9 @@ char *StepRunner::addressOf(int64_t index, const LaunchPosition &position) const
   return state.base + offset * elementBytes(buffer.element);
 }
 
-/// Columns are counted from the start of the vocabulary. A window that reaches to the current vocabulary splits from there needs no
-/// shift; any other one holds the current vocabulary splits only.
+/// Columns are counted from the start of the vocabulary. A window that reaches to the current
+/// vocabulary splits from there needs no shift; any other one holds the current vocabulary splits
+/// only.
 int64_t StepRunner::firstColumnOf(int64_t index, const LaunchPosition &position) const {
   bool isShifted = plan.buffers[index].window > 0 && plan.buffers[index].window < position.vocabSplitEnd * plan.vocabSplit;
   return isShifted ? position.vocabSplitFirst * plan.vocabSplit : 0;

@@ -1,5 +1,5 @@
-// Steps.h - executes the steps of a plan: the arguments of each launch. Which launches there are is the business of
-// plan/Launches.h, where buffers lie that of Binding.h.
+// Steps.h - executes the steps of a plan: the arguments of each launch. Which launches there are is
+// the business of plan/Launches.h, where buffers lie that of Binding.h.
 #pragma once
 #include "runtime/call/Binding.h"
 #include "runtime/plan/Launches.h"
@@ -11,7 +11,8 @@ public:
   StepRunner(const LoadedPlan &loaded, const Binding &binding, const CallArguments &arguments, DeviceCall &device, char *scratch,
              CallReport &report);
 
-  /// Runs steps for the first 'tokens' tokens that count. Stops between launches if the caller asks for it.
+  /// Runs steps for the first 'tokens' tokens that count. Stops between launches if the caller asks
+  /// for it.
   Status run(const std::vector<StepPlan> &steps, int64_t tokens);
 
 private:

@@ -57,11 +57,13 @@ Result<std::unique_ptr<DeviceCode>> CpuDevice::load(const LaunchPlan &plan, Nati
   return std::unique_ptr<DeviceCode>(std::make_unique<CpuCode>(std::move(object), std::move(kernels), pool));
 }
 
-/// Results up to a limit are put in huge pages, because their memory was just freed by an earlier call and is used again. A virtual
-/// machine gives huge pages that are free for seconds back to its host, and getting them again costs more than small pages do.
-/// Small pages take half the time if all threads ask for many at once. (As a multiple of the time of a call without: huge pages,
-/// bfloat16, 37 x 999 x 12347 0.7, 256 x 4096 x 151936 1.2; small pages at once 0.8 there, and 0.88 at 1024 x 2048 x 128256
-/// float32.) The limit is glibc's: what is larger is never taken from memory that the process still has.
+/// Results up to a limit are put in huge pages, because their memory was just freed by an earlier
+/// call and is used again. A virtual machine gives huge pages that are free for seconds back to its
+/// host, and getting them again costs more than small pages do. Small pages take half the time if
+/// all threads ask for many at once. (As a multiple of the time of a call without: huge pages,
+/// bfloat16, 37 x 999 x 12347 0.7, 256 x 4096 x 151936 1.2; small pages at once 0.8 there, and 0.88
+/// at 1024 x 2048 x 128256 float32.) The limit is glibc's: what is larger is never taken from
+/// memory that the process still has.
 void CpuDevice::prepareResult(char *data, int64_t bytes, int threads) {
   constexpr int64_t kMostInHugePages = 32 * 1024 * 1024, kBlock = 4 * 1024 * 1024;
   if (bytes <= kMostInHugePages)

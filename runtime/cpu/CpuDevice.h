@@ -1,4 +1,5 @@
-// CpuDevice.h - the host CPU as a device: objects linked into this process, tasks on a pool of threads.
+// CpuDevice.h - the host CPU as a device: objects linked into this process, tasks on a pool of
+// threads.
 #pragma once
 #include "runtime/device/Device.h"
 #include "runtime/cpu/ThreadPool.h"

@@ -14,8 +14,8 @@ const std::optional<UnitRates> &knownRates() {
   return rates;
 }
 
-/// Where a processor multiplies float32 faster than pairs of bfloat16, calls get code that widens bfloat16 while it is packed, unless
-/// LOGITILE_CPU_TIER names the tier.
+/// Where a processor multiplies float32 faster than pairs of bfloat16, calls get code that widens
+/// bfloat16 while it is packed, unless LOGITILE_CPU_TIER names the tier.
 CpuTier preferredTier(CpuTier host) {
   const char *forced = std::getenv("LOGITILE_CPU_TIER");
   if (host != CpuTier::Avx512Bf16 || (forced && *forced))
@@ -47,8 +47,8 @@ public:
     std::optional<CpuTier> host = hostTier(error);
     return host ? Result<std::string>(targetName(preferredTier(*host))) : Status(ErrorCode::Target, error);
   }
-  /// Products were measured with the widest vectors of this processor; code for other vectors has rates of its backend. The table
-  /// knows which product is faster, and no seconds.
+  /// Products were measured with the widest vectors of this processor; code for other vectors has
+  /// rates of its backend. The table knows which product is faster, and no seconds.
   UnitRates rates(std::string_view features) const override {
     std::optional<CpuTier> tier = parseTier(features);
     if (!tier || *tier > detectTier() || !knownRates() || knownRates()->memory == 0)

@@ -1,4 +1,5 @@
-// CpuRates.cpp - measures products in registers, reading of memory and taking of pages, once for a machine, and keeps what came out.
+// CpuRates.cpp - measures products in registers, reading of memory and taking of pages, once for a
+// machine, and keeps what came out.
 #include "runtime/cpu/CpuRates.h"
 #include "runtime/cache/DiskCache.h"
 #include "runtime/cpu/CpuModel.h"
@@ -12,7 +13,7 @@
 #include <sys/mman.h>
 using namespace logitile;
 
-// ---- table ------------------------------------------------------------------------------------------------------------------------
+// ---- table --------------------------------------------------------------------------------------
 
 std::optional<UnitRates> logitile::tabledRates(unsigned family, unsigned model) {
   struct Row {
@@ -28,7 +29,7 @@ std::optional<UnitRates> logitile::tabledRates(unsigned family, unsigned model) 
   return row == std::end(kRows) ? std::nullopt : std::optional(row->rates);
 }
 
-// ---- measurement ------------------------------------------------------------------------------------------------------------------
+// ---- measurement --------------------------------------------------------------------------------
 
 /// Seconds that this thread worked: others may use the machine too.
 static double workedSeconds() {
@@ -37,8 +38,8 @@ static double workedSeconds() {
   return time.tv_sec + 1e-9 * time.tv_nsec;
 }
 
-// Twelve sums that do not wait for each other hide the latency; all are zero. What is in registers by name needs no intrinsics, which
-// compilers would see through.
+// Twelve sums that do not wait for each other hide the latency; all are zero. What is in registers
+// by name needs no intrinsics, which compilers would see through.
 #define LOGITILE_TWELVE(instruction)                                                                                                       \
   instruction("0") instruction("1") instruction("2") instruction("3") instruction("4") instruction("5") instruction("6") instruction("7")  \
       instruction("8") instruction("9") instruction("10") instruction("11")
@@ -62,7 +63,8 @@ __attribute__((target("avx2,fma"))) static double secondsOfAvx2() { LOGITILE_SEC
 __attribute__((target("avx512f"))) static double secondsOfAvx512() { LOGITILE_SECONDS_OF(LOGITILE_CLEAR, LOGITILE_FMA); }
 __attribute__((target("avx512f,avx512bf16"))) static double secondsOfBfloat16() { LOGITILE_SECONDS_OF(LOGITILE_CLEAR, LOGITILE_DOT); }
 
-/// Four sums in tile registers of 16 rows of 64 bytes each, and two more such registers; all are zero.
+/// Four sums in tile registers of 16 rows of 64 bytes each, and two more such registers; all are
+/// zero.
 __attribute__((target("amx-tile,amx-bf16"))) static double secondsOfTiles() {
   struct {
     uint8_t palette = 1, rest[15] = {};
@@ -90,8 +92,9 @@ static double bestRate(int rounds, double work, Seconds seconds) {
 }
 
 namespace {
-/// Memory of its own: so much that its pages, which are small as those of large arrays usually are, are too many for the tables of a
-/// core. Of 8 MiB a Zen 4 reads 40 GB/s, of this 24, and of a gigabyte 18 on each of two cores.
+/// Memory of its own: so much that its pages, which are small as those of large arrays usually are,
+/// are too many for the tables of a core. Of 8 MiB a Zen 4 reads 40 GB/s, of this 24, and of a
+/// gigabyte 18 on each of two cores.
 class Stretch {
 public:
   static constexpr int64_t kBytes = int64_t(64) << 20, kLine = 64;
@@ -110,7 +113,8 @@ public:
     return workedSeconds() - start;
   }
 
-  /// From memory, at four places that are far apart: that is quicker than one, whatever is done with the bytes.
+  /// From memory, at four places that are far apart: that is quicker than one, whatever is done
+  /// with the bytes.
   double secondsToRead() {
     constexpr int64_t kPlaces = 4;
     for (int64_t i = 0; data && i < kBytes; i += kLine)
@@ -156,7 +160,7 @@ UnitRates logitile::measureRates(CpuTier tier) {
   return rates;
 }
 
-// ---- record -----------------------------------------------------------------------------------------------------------------------
+// ---- record -------------------------------------------------------------------------------------
 
 // A line for each processor that has used the folder: its name, and its rates, each after a tab.
 static constexpr char kFile[] = "cpu-rates";
@@ -191,13 +195,14 @@ void logitile::recordRates(const CacheFolder &folder, const std::string &cpu, co
   static_cast<void>(folder.publish(kFile, text.str())); // what is not kept is measured again
 }
 
-// ---- this machine -----------------------------------------------------------------------------------------------------------------
+// ---- this machine -------------------------------------------------------------------------------
 
 static std::optional<UnitRates> hostTabledRates() {
   unsigned a = 0, b = 0, c = 0, d = 0;
   if (!__get_cpuid(1, &a, &b, &c, &d))
     return std::nullopt;
-  // Source: Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2A, CPUID, figure 3-6.
+  // Source: Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2A, CPUID, figure
+  // 3-6.
   const unsigned family = (a >> 8) & 15, model = (a >> 4) & 15, moreFamily = (a >> 20) & 255, moreModel = (a >> 16) & 15;
   return tabledRates(family == 15 ? family + moreFamily : family, model + (moreModel << 4));
 }

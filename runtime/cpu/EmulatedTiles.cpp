@@ -1,4 +1,5 @@
-// EmulatedTiles.cpp - eight registers of 16 rows of 64 bytes for each thread, and what instructions do to them.
+// EmulatedTiles.cpp - eight registers of 16 rows of 64 bytes for each thread, and what instructions
+// do to them.
 #include "runtime/cpu/EmulatedTiles.h"
 #include <bit>
 #include <cmath>
@@ -77,7 +78,8 @@ void logitile_tilestored64(uint8_t number, void *to, int64_t rowBytes) {
     std::memcpy(static_cast<char *>(to) + row * rowBytes, tile.data[row], tile.bytes);
 }
 
-/// Each of both halves of the pairs has a sum of its own, of fused multiply-adds; both are added to what was there.
+/// Each of both halves of the pairs has a sum of its own, of fused multiply-adds; both are added to
+/// what was there.
 __attribute__((target("fma"))) void logitile_tdpbf16ps(uint8_t sum, uint8_t left, uint8_t right) {
   constexpr const char *kName = "tdpbf16ps";
   Tile &c = tileOf(kName, sum), &a = tileOf(kName, left), &b = tileOf(kName, right);

@@ -1,9 +1,11 @@
-// EmulatedTiles.h - the instructions on tile registers of AMX as functions, for code of the target "cpu:amx_bf16_emulated".
+// EmulatedTiles.h - the instructions on tile registers of AMX as functions, for code of the target
+// "cpu:amx_bf16_emulated".
 #pragma once
 #include <cstdint>
 
-// Each works on the registers of its thread. What a processor would refuse ends the process, with a line that says why.
-// Source: Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2, the instructions of these names.
+// Each works on the registers of its thread. What a processor would refuse ends the process, with a
+// line that says why. Source: Intel 64 and IA-32 Architectures Software Developer's Manual, volume
+// 2, the instructions of these names.
 extern "C" {
 void logitile_ldtilecfg(const void *configuration);
 void logitile_tilerelease();

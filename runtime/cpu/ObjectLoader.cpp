@@ -1,5 +1,6 @@
-// ObjectLoader.cpp - links an object file, or an archive of them, with JITLink. Nothing is compiled here. LLVM's LLJIT would do the
-// same, but brings code generation with it, which the library that only runs plans is without.
+// ObjectLoader.cpp - links an object file, or an archive of them, with JITLink. Nothing is compiled
+// here. LLVM's LLJIT would do the same, but brings code generation with it, which the library that
+// only runs plans is without.
 #include "runtime/cpu/ObjectLoader.h"
 #include "runtime/cpu/EmulatedTiles.h"
 #include "llvm/BinaryFormat/Magic.h"
@@ -26,8 +27,8 @@ struct ObjectLoader::Image {
 };
 
 namespace {
-/// All that generated code may call: how LLVM spells copies and fills of memory, and in tests what stands for the instructions on
-/// tiles. Kernels call no mathematics library.
+/// All that generated code may call: how LLVM spells copies and fills of memory, and in tests what
+/// stands for the instructions on tiles. Kernels call no mathematics library.
 struct AllowedSymbol {
   const char *name;
   void *address;
@@ -44,7 +45,8 @@ const AllowedSymbol kAllowed[] = {
     {"logitile_tdpbf16ps", reinterpret_cast<void *>(&logitile_tdpbf16ps)},
 };
 
-/// Links the objects of one image: each is brought to its place, then all of them learn where the others are.
+/// Links the objects of one image: each is brought to its place, then all of them learn where the
+/// others are.
 class Linker {
 public:
   Linker(ObjectLoader::Image &image) : image(image) {

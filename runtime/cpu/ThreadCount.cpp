@@ -1,4 +1,5 @@
-// ThreadCount.cpp - what the user, the cores of this process and its control groups say about the number of threads.
+// ThreadCount.cpp - what the user, the cores of this process and its control groups say about the
+// number of threads.
 #include "runtime/cpu/ThreadCount.h"
 #include <algorithm>
 #include <charconv>
@@ -11,7 +12,7 @@
 #include <vector>
 using namespace logitile;
 
-// ---- quotas of control groups -----------------------------------------------------------------------------------------------
+// ---- quotas of control groups -------------------------------------------------------------------
 
 namespace {
 /// A hierarchy of control groups that limits CPU time, and the group of this process in it.
@@ -45,8 +46,8 @@ bool readMount(const std::string &line, Hierarchy &found) {
   return true;
 }
 
-/// The group of this process, by a line of /proc/self/cgroup: "0::/user.slice" in version 2, "4:cpu,cpuacct:/docker/7f" in
-/// version 1.
+/// The group of this process, by a line of /proc/self/cgroup: "0::/user.slice" in version 2,
+/// "4:cpu,cpuacct:/docker/7f" in version 1.
 bool readGroup(const std::string &line, Hierarchy &found) {
   size_t first = line.find(':'), second = line.find(':', first + 1);
   if (first == std::string::npos || second == std::string::npos)
@@ -111,7 +112,7 @@ std::optional<int> logitile::quotaOfCores(const std::string &root) {
   return static_cast<int>(std::min(*least + 0.999, 1e6)); // rounded up, where it is more than noise
 }
 
-// ---- all together -------------------------------------------------------------------------------------------------------------
+// ---- all together -------------------------------------------------------------------------------
 
 static int coresOfProcess() {
   cpu_set_t cores;

@@ -35,7 +35,8 @@ struct Job {
     for (int64_t number; (number = next.fetch_add(1, std::memory_order_relaxed)) < tasks; ask())
       task(context, number, 0, checkpoint);
   }
-  /// Nobody begins another task where the caller is interrupted. Handlers of signals may be asked only until they say so.
+  /// Nobody begins another task where the caller is interrupted. Handlers of signals may be asked
+  /// only until they say so.
   void ask() {
     DefaultFloatEnvironment environment(subnormals); // a task may have its own
     if (isInterrupted || !interrupt())
@@ -70,7 +71,8 @@ private:
 /// Kernels keep large things elsewhere.
 constexpr size_t kHelperStackBytes = size_t(2) << 20;
 
-/// Long enough to bridge two launches of one call, short enough not to take a core from the caller's other threads.
+/// Long enough to bridge two launches of one call, short enough not to take a core from the
+/// caller's other threads.
 constexpr std::chrono::microseconds kSpinTime{20};
 template <typename Condition> void spinUntil(Condition condition) {
   auto end = std::chrono::steady_clock::now() + kSpinTime;

@@ -7,16 +7,18 @@
 #include <type_traits>
 
 namespace logitile {
-/// Threads start on demand, sleep between launches and end with the pool. A forked child starts its own.
+/// Threads start on demand, sleep between launches and end with the pool. A forked child starts its
+/// own.
 class ThreadPool {
 public:
   ThreadPool();
   ~ThreadPool();
 
-  /// Calls run(task, thread) for every task below 'tasks', on up to 'threads' threads of which this one is number 0, and
-  /// returns when all are done. While another thread's tasks run, or from within a task, this thread does all of them.
-  /// False where the caller was interrupted: then no task runs any more, and some have not run. A task that may take long takes a
-  /// Checkpoint & too, and ends early where that says so. All tasks treat subnormal numbers as this thread does.
+  /// Calls run(task, thread) for every task below 'tasks', on up to 'threads' threads of which this
+  /// one is number 0, and returns when all are done. While another thread's tasks run, or from
+  /// within a task, this thread does all of them. False where the caller was interrupted: then no
+  /// task runs any more, and some have not run. A task that may take long takes a Checkpoint & too,
+  /// and ends early where that says so. All tasks treat subnormal numbers as this thread does.
   template <typename Run> bool run(int64_t tasks, int threads, Run &&task, const Interrupt &interrupt = {}) {
     return runTasks(
         tasks, threads, interrupt,

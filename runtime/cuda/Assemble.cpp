@@ -4,7 +4,7 @@
 using namespace logitile;
 using namespace logitile::cuda;
 
-// ---- whether the device can run the code ------------------------------------------------------------------------------------
+// ---- whether the device can run the code --------------------------------------------------------
 
 namespace {
 struct Capability {
@@ -43,7 +43,7 @@ Result<std::string> cuda::makerOf(const Driver &driver, DeviceHandle device) {
   return status.isOk() ? Result<std::string>(capability->text() + ", driver " + std::to_string(version)) : status;
 }
 
-// ---- assembling -------------------------------------------------------------------------------------------------------------
+// ---- assembling ---------------------------------------------------------------------------------
 
 namespace {
 /// What the driver writes while it assembles.

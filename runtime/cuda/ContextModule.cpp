@@ -72,7 +72,8 @@ Status ContextModule::allowSharedBytes(const KernelPlan &kernel, Function functi
   return driver.call(driver.funcSetAttribute, function, FunctionAttribute::MaxDynamicSharedBytes, static_cast<int>(kernel.sharedBytes));
 }
 
-/// Nobody can be told of an error here. The code went with a context that is destroyed, and with a driver that is shut down.
+/// Nobody can be told of an error here. The code went with a context that is destroyed, and with a
+/// driver that is shut down.
 ContextModule::~ContextModule() {
   const Driver &driver = contexts->driver();
   if (!module || isKept || driver.isForked())

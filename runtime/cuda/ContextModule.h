@@ -8,8 +8,8 @@
 namespace logitile::cuda {
 class ContextModule {
 public:
-  /// Loads 'native', assembled from the code of 'plan'. An error where the driver refuses it, and where a kernel needs more than
-  /// the device has.
+  /// Loads 'native', assembled from the code of 'plan'. An error where the driver refuses it, and
+  /// where a kernel needs more than the device has.
   static Result<std::unique_ptr<ContextModule>> load(std::shared_ptr<Contexts> contexts, const CurrentContext &context,
                                                      const LaunchPlan &plan, const std::string &native);
   ContextModule(const ContextModule &) = delete;

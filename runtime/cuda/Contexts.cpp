@@ -4,7 +4,8 @@
 using namespace logitile;
 using namespace logitile::cuda;
 
-/// Nobody can be told of an error here; one at the end of a process says that the driver is gone already.
+/// Nobody can be told of an error here; one at the end of a process says that the driver is gone
+/// already.
 Contexts::~Contexts() {
   if (library->isForked() || isKept)
     return;

@@ -1,4 +1,5 @@
-// Contexts.h - in which context of the driver calls run: the caller's where there is one of the device, else the primary one.
+// Contexts.h - in which context of the driver calls run: the caller's where there is one of the
+// device, else the primary one.
 #pragma once
 #include "runtime/cuda/Driver.h"
 #include "runtime/gpu/CallKernels.h"
@@ -16,7 +17,8 @@ public:
 
   const Driver &driver() const { return *library; }
   Result<Context> primary(DeviceHandle device);
-  /// What kernels of all devices write about wrong indices, cleared, in memory of the host; made by way of one of the devices.
+  /// What kernels of all devices write about wrong indices, cleared, in memory of the host; made by
+  /// way of one of the devices.
   Result<gpu::IndexFlag *> indexFlag(DeviceHandle device);
   /// From now on nothing is given back: CUDA graphs use it, which nobody knows the end of.
   void keepForGraphs() { isKept = true; }
@@ -30,7 +32,8 @@ private:
   DeviceHandle flagDevice = 0;
 };
 
-/// While this lives, this thread may load and unload although another thread captures a stream: none of that is captured.
+/// While this lives, this thread may load and unload although another thread captures a stream:
+/// none of that is captured.
 class RelaxedCapture {
 public:
   explicit RelaxedCapture(const Driver &driver) : driver(driver), isRelaxed(exchange() == Code::Success) {}
@@ -51,7 +54,8 @@ private:
 /// A context that is current on this thread while this lives.
 class CurrentContext {
 public:
-  /// The current context if it is one of device 'ordinal', as that of a framework is, else its primary context.
+  /// The current context if it is one of device 'ordinal', as that of a framework is, else its
+  /// primary context.
   static Result<CurrentContext> enter(Contexts &contexts, int ordinal);
   /// A context that was entered before. An error where its owner has destroyed it.
   static Result<CurrentContext> enter(const Driver &driver, DeviceHandle device, Context context);

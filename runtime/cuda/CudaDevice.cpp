@@ -145,7 +145,7 @@ const LaunchPlan &ownPlan() {
 }
 } // namespace
 
-// ---- code -------------------------------------------------------------------------------------------------------------------
+// ---- code ---------------------------------------------------------------------------------------
 
 Result<std::unique_ptr<DeviceCall>> CudaCode::start(const MemoryList &, const DeviceStream &stream) {
   Result<std::shared_ptr<Contexts>> contexts = device.open();
@@ -168,7 +168,7 @@ Result<std::unique_ptr<DeviceCall>> CudaCode::start(const MemoryList &, const De
       std::make_unique<CudaCall>(driver, std::move(*context), **module, **own, modules.kernels(), streamOf(stream), *captured));
 }
 
-// ---- the device -------------------------------------------------------------------------------------------------------------
+// ---- the device ---------------------------------------------------------------------------------
 
 Result<std::shared_ptr<Contexts>> CudaDevice::open() {
   std::lock_guard lock(mutex);

@@ -1,4 +1,5 @@
-// CudaDevice.h - GPUs as devices: launches are queued on the streams of calls, and nothing waits for them.
+// CudaDevice.h - GPUs as devices: launches are queued on the streams of calls, and nothing waits
+// for them.
 #pragma once
 #include "runtime/device/Device.h"
 #include "runtime/cuda/ModuleSet.h"

@@ -6,9 +6,9 @@
 using namespace logitile;
 using namespace logitile::cuda;
 
-/// The variant with instructions of its own where the device and its driver have them: those assemble PTX 8.0 and make tensor maps from
-/// CUDA 12.0 on. Else the last one known that is not later than the device, whose driver brings its code to the device's own
-/// instructions.
+/// The variant with instructions of its own where the device and its driver have them: those
+/// assemble PTX 8.0 and make tensor maps from CUDA 12.0 on. Else the last one known that is not
+/// later than the device, whose driver brings its code to the device's own instructions.
 static std::optional<Gpu> gpuOf(int major, int minor, int driverVersion) {
   constexpr int kOwnInstructions = 12000;
   const int own = 10 * major + minor;

@@ -1,5 +1,6 @@
-// Driver.h - the functions of NVIDIA's driver that the runtime calls, in declarations of its own: nothing of CUDA has to be
-// installed to build. The library is opened when a call needs it; what is done with it is in the files beside this one.
+// Driver.h - the functions of NVIDIA's driver that the runtime calls, in declarations of its own:
+// nothing of CUDA has to be installed to build. The library is opened when a call needs it; what is
+// done with it is in the files beside this one.
 #pragma once
 #include "runtime/support/Status.h"
 #include <cstddef>
@@ -62,7 +63,8 @@ using LinkState = CUlinkState_st *;
 using DevicePointer = unsigned long long;
 
 // clang-format off
-/// X(name here, symbol of the library, types of its parameters). Symbols have the number of the version that is declared.
+/// X(name here, symbol of the library, types of its parameters). Symbols have the number of the
+/// version that is declared.
 #define LOGITILE_CUDA_FUNCTIONS(X)                                                                                                 \
   X(init,                     cuInit,                        unsigned)                                                             \
   X(driverGetVersion,         cuDriverGetVersion,            int *)                                                                \
@@ -121,8 +123,8 @@ public:
         TensorSwizzle, TensorPromotion, TensorFill>
       tensorMapEncodeTiled{"cuTensorMapEncodeTiled"};
 
-  /// Opens and initialises the library: libcuda.so.1, or the file that LOGITILE_CUDA_DRIVER names. An error where there is
-  /// none, where it lacks a function, or where it finds no device.
+  /// Opens and initialises the library: libcuda.so.1, or the file that LOGITILE_CUDA_DRIVER names.
+  /// An error where there is none, where it lacks a function, or where it finds no device.
   static Result<std::shared_ptr<const Driver>> open();
 
   /// Calls a function; its error names it and has the driver's own text.
@@ -138,7 +140,8 @@ public:
   Result<int> attribute(DeviceAttribute attribute, DeviceHandle device) const;
   /// "device 1 (NVIDIA H200)"
   std::string nameOf(DeviceHandle device) const;
-  /// Whether this process is a fork of the one that opened the library: nothing of it may be used then.
+  /// Whether this process is a fork of the one that opened the library: nothing of it may be used
+  /// then.
   bool isForked() const;
 
 private:

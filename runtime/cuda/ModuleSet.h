@@ -9,7 +9,8 @@ public:
   /// The code of 'plan', which outlives the set.
   ModuleSet(const LaunchPlan &plan, NativeStore store) : plan(plan), store(std::move(store)) {}
 
-  /// The code in a context. It is not loaded while a stream is captured: then an error says what to do.
+  /// The code in a context. It is not loaded while a stream is captured: then an error says what to
+  /// do.
   Result<ContextModule *> in(const std::shared_ptr<Contexts> &contexts, const CurrentContext &context, bool isCaptured);
   const std::vector<KernelPlan> &kernels() const { return plan.kernels; }
 

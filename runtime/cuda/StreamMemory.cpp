@@ -6,8 +6,8 @@ using namespace logitile;
 using namespace logitile::cuda;
 
 namespace {
-/// Gives memory of the driver back. Nobody can be told of an error here: memory went with a context that is destroyed, and
-/// with a driver that is shut down.
+/// Gives memory of the driver back. Nobody can be told of an error here: memory went with a context
+/// that is destroyed, and with a driver that is shut down.
 struct FreeOnStream {
   std::shared_ptr<Contexts> contexts;
   DeviceHandle device;

@@ -1,5 +1,5 @@
-// Device.h - what the runtime needs of a device: code brought in, kernels launched, memory for calls.
-// Each kind of device has a folder of its own.
+// Device.h - what the runtime needs of a device: code brought in, kernels launched, memory for
+// calls. Each kind of device has a folder of its own.
 #pragma once
 #include "compiler/Plan/LaunchPlan.h"
 #include "runtime/device/KernelCounters.h"
@@ -24,13 +24,15 @@ using MemoryList = std::function<std::vector<MemoryRange>()>;
 
 /// Memory of the framework that calls: such as comes from its caching allocator.
 struct FrameworkMemory {
-  /// 0, and in 'owner' what 'release' takes; anything else where there is none left. Null where there is no framework.
+  /// 0, and in 'owner' what 'release' takes; anything else where there is none left. Null where
+  /// there is no framework.
   int (*allocate)(void *context, int64_t bytes, void **data, void **owner) = nullptr;
   void (*release)(void *owner) = nullptr; // from any thread, also after the call
   void *context = nullptr;                // for 'allocate', as long as the call lasts
 };
 
-/// Where the launches of a call are queued on a GPU. Devices whose calls end before they return ignore it.
+/// Where the launches of a call are queued on a GPU. Devices whose calls end before they return
+/// ignore it.
 struct DeviceStream {
   int ordinal = 0;        // of the device
   void *handle = nullptr; // null: the default stream
@@ -42,8 +44,9 @@ class DeviceCall {
 public:
   virtual ~DeviceCall() = default;
 
-  /// Runs all tasks of a kernel: to their end, or where the device has streams, behind what is queued there. 'arguments' are words as
-  /// KernelPlan packs them; 'scratch' holds 'scratchStride' bytes for each of 'threads' threads.
+  /// Runs all tasks of a kernel: to their end, or where the device has streams, behind what is
+  /// queued there. 'arguments' are words as KernelPlan packs them; 'scratch' holds 'scratchStride'
+  /// bytes for each of 'threads' threads.
   struct Launch {
     int64_t kernel;
     const int64_t *arguments;
@@ -55,7 +58,8 @@ public:
     std::span<const TensorMatrix> matrices = {}; // for each tensor map of the kernel
   };
   virtual Status launch(const Launch &launch) = 0;
-  /// Runs one of the runtime's own kernels (gpu/CallKernels.h). 'parameters' is what it takes, by value.
+  /// Runs one of the runtime's own kernels (gpu/CallKernels.h). 'parameters' is what it takes, by
+  /// value.
   virtual Status launchOwn(const char *kernel, int64_t blocks, int64_t threads, const void *parameters) = 0;
   /// The same; waits and returns the milliseconds that it took.
   virtual Result<double> timedLaunch(const Launch &launch);
@@ -80,7 +84,8 @@ struct NativeStore {
 class DeviceCode {
 public:
   virtual ~DeviceCode() = default;
-  /// Begins a phase: an error where the machine has no such device. Devices that check accesses ask for the memory.
+  /// Begins a phase: an error where the machine has no such device. Devices that check accesses ask
+  /// for the memory.
   virtual Result<std::unique_ptr<DeviceCall>> start(const MemoryList &memory, const DeviceStream &stream) = 0;
 };
 
@@ -96,13 +101,15 @@ public:
   virtual Result<std::unique_ptr<DeviceCode>> load(const LaunchPlan &plan, NativeStore store) = 0;
   /// Workspace of a call. The device must outlive it.
   virtual Result<WorkspaceBlock> takeMemory(int64_t bytes, const DeviceStream &stream) = 0;
-  /// 'data' will be written by a call, all of it: devices whose memory is slow to come at first get it ready.
+  /// 'data' will be written by a call, all of it: devices whose memory is slow to come at first get
+  /// it ready.
   virtual void prepareResult(char * /*data*/, int64_t /*bytes*/, int /*threads*/) {}
   /// Waits for everything that has been launched.
   virtual Status synchronise() { return Status(); }
   /// Whether the host itself does the work on single elements of a call.
   virtual bool isHost() const = 0;
-  /// Whether kernels cannot read this memory, because it is the host's alone. Then the host reads a number that lies there.
+  /// Whether kernels cannot read this memory, because it is the host's alone. Then the host reads a
+  /// number that lies there.
   virtual bool isHostOnly(const void *) const { return false; }
   /// What kernels report wrong indices to; null where the host checks them.
   virtual gpu::IndexReport *indexReport() { return nullptr; }

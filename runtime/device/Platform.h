@@ -1,5 +1,5 @@
-// Platform.h - a kind of device, and the registry that finds it by the prefix of a target's name. What the compiler has for the same
-// targets is a Backend (compiler/Target/Backend.h).
+// Platform.h - a kind of device, and the registry that finds it by the prefix of a target's name.
+// What the compiler has for the same targets is a Backend (compiler/Target/Backend.h).
 #pragma once
 #include "compiler/Target/Machine.h"
 #include "runtime/device/Device.h"
@@ -28,8 +28,8 @@ public:
   virtual PlatformFacts facts() const = 0;
   /// Its devices as one, for one engine. Workspace in memory of the host comes from 'hostMemory'.
   virtual std::shared_ptr<Device> makeDevice(const std::shared_ptr<Workspace> &hostMemory) const = 0;
-  /// An error where nothing can run code for the target "PREFIX:features" in this process. Platforms whose devices differ leave it
-  /// to the calls.
+  /// An error where nothing can run code for the target "PREFIX:features" in this process.
+  /// Platforms whose devices differ leave it to the calls.
   virtual Status check(std::string_view /*features*/) const { return Status(); }
   /// The target of a device of this machine.
   virtual Result<std::string> findTarget(int ordinal) const = 0;
@@ -38,8 +38,9 @@ public:
   virtual UnitRates rates(std::string_view /*features*/) const { return {}; }
 };
 
-// The registry is as the compiler's: the platforms of this library come first, others are added by registerPlatform, at any time and
-// from any thread. None is ever removed. An engine knows those that there were when it was made.
+// The registry is as the compiler's: the platforms of this library come first, others are added by
+// registerPlatform, at any time and from any thread. None is ever removed. An engine knows those
+// that there were when it was made.
 
 /// Adds a platform. False, and nothing is changed, where its prefix is taken.
 [[nodiscard]] bool registerPlatform(std::unique_ptr<Platform> platform);

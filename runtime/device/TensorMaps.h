@@ -1,4 +1,5 @@
-// TensorMaps.h - what tensor maps say, and when there can be one. How they are encoded is the business of each device.
+// TensorMaps.h - what tensor maps say, and when there can be one. How they are encoded is the
+// business of each device.
 #pragma once
 #include "compiler/Plan/ElementType.h"
 #include "runtime/support/Status.h"
@@ -17,8 +18,8 @@ struct TensorMatrix {
   int64_t boxRows = 0, boxColumns = 0;
 
   int64_t pitch() const { return stride0 * elementBytes(element); } // bytes from row to row
-  /// Whether copies of boxes can read it: addresses and pitches are multiples of 16 bytes, rows do not overlap, and neighbours of a
-  /// row lie side by side.
+  /// Whether copies of boxes can read it: addresses and pitches are multiples of 16 bytes, rows do
+  /// not overlap, and neighbours of a row lie side by side.
   bool isReadable() const;
 };
 

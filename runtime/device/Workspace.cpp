@@ -48,8 +48,8 @@ Result<WorkspaceBlock> Workspace::take(int64_t bytes) {
   return WorkspaceBlock(std::shared_ptr<char>(found->memory, [this, block = *found, bytes](char *) { giveBack(block, bytes); }), bytes);
 }
 
-/// The smallest free block that is large enough, but not much larger. Where there is none, the largest of those that are
-/// too small goes: sizes that grow from call to call shall not pile up.
+/// The smallest free block that is large enough, but not much larger. Where there is none, the
+/// largest of those that are too small goes: sizes that grow from call to call shall not pile up.
 std::optional<Workspace::FreeBlock> Workspace::takeFree(int64_t capacity) {
   std::optional<FreeBlock> found, outgrown;
   {

@@ -1,5 +1,5 @@
-// Workspace.h - the allocator of host memory that calls need for themselves: large blocks that are kept for later calls.
-// What lies where in a block is the layout of the launch plan.
+// Workspace.h - the allocator of host memory that calls need for themselves: large blocks that are
+// kept for later calls. What lies where in a block is the layout of the launch plan.
 #pragma once
 #include "runtime/support/ForkGuard.h"
 #include "runtime/support/Status.h"
@@ -21,7 +21,8 @@ private:
   int64_t bytes = 0;
 };
 
-/// Thread-safe; outlives its blocks. Those of 2 MiB and more are aligned to huge pages. Contents of a new block are whatever they are.
+/// Thread-safe; outlives its blocks. Those of 2 MiB and more are aligned to huge pages. Contents of
+/// a new block are whatever they are.
 class Workspace {
 public:
   /// 'keepBytes': free blocks beyond it go back to the system.

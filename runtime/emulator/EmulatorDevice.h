@@ -1,4 +1,5 @@
-// EmulatorDevice.h - GPU kernels of a plan run by the emulator, in memory of the host. Every access is checked.
+// EmulatorDevice.h - GPU kernels of a plan run by the emulator, in memory of the host. Every access
+// is checked.
 #pragma once
 #include "runtime/device/Device.h"
 #include "runtime/gpu/IndexReport.h"
@@ -7,8 +8,9 @@ namespace logitile {
 /// The runtime's own kernels and what a machine has one of.
 struct EmulatedMachine;
 
-/// Launches whose kernels the emulator finds faults in fail with its report. LOGITILE_EMULATOR_SEED, read at each launch,
-/// is the seed of the order in which threads run: 0 or nothing for threads in order and copies as late as is legal.
+/// Launches whose kernels the emulator finds faults in fail with its report.
+/// LOGITILE_EMULATOR_SEED, read at each launch, is the seed of the order in which threads run: 0 or
+/// nothing for threads in order and copies as late as is legal.
 class EmulatorDevice : public Device {
 public:
   /// Memory of calls comes from 'memory'.

@@ -1,4 +1,5 @@
-// EmulatorPlatform.cpp - facts of emulated GPUs: kernels of GPUs on arrays of the host, whatever GPU is asked for.
+// EmulatorPlatform.cpp - facts of emulated GPUs: kernels of GPUs on arrays of the host, whatever
+// GPU is asked for.
 #include "runtime/emulator/EmulatorPlatform.h"
 #include "runtime/cpu/CpuModel.h"
 #include "runtime/emulator/EmulatorDevice.h"

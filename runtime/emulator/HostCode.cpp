@@ -1,4 +1,5 @@
-// HostCode.cpp - compiles and links a module for this machine through ORC. Code is optimised as little as LLVM can.
+// HostCode.cpp - compiles and links a module for this machine through ORC. Code is optimised as
+// little as LLVM can.
 #include "runtime/emulator/HostCode.h"
 #include "llvm/Bitcode/BitcodeReader.h"
 #include "llvm/ExecutionEngine/Orc/AbsoluteSymbols.h"
@@ -59,7 +60,7 @@ Expected<std::unique_ptr<LLJIT>> link(StringRef bitcode, ArrayRef<abi::Symbol> s
   return jit;
 }
 
-// ---- functions for the emulator's library: nothing is thrown to it --------------------------------------------------
+// ---- functions for the emulator's library: nothing is thrown to it ------------------------------
 
 /// Runs the body of one of them, which returns an LLVM Error.
 template <typename Body> Ending guarded(abi::Text *error, Body body) noexcept {

@@ -1,5 +1,5 @@
-// Interface.h - what the runtime and the emulator's library ask of each other. Each of the two has a C++ library of its own
-// inside, so only plain data crosses, and no function here throws.
+// Interface.h - what the runtime and the emulator's library ask of each other. Each of the two has
+// a C++ library of its own inside, so only plain data crosses, and no function here throws.
 #pragma once
 #include "runtime/support/Interrupt.h"
 #include "runtime/device/KernelCounters.h"
@@ -16,7 +16,8 @@ enum class Ending : int32_t {
   noMemory,
 };
 
-/// A text that belongs to whoever gets it, who releases it with std::free; null where there is none.
+/// A text that belongs to whoever gets it, who releases it with std::free; null where there is
+/// none.
 using Text = char *;
 
 /// A function that compiled code may call by its name.
@@ -26,7 +27,8 @@ struct Symbol {
 };
 
 struct HostCode;
-/// LLVM's code generator for this machine: the runtime has one and lends it, so that the library needs none.
+/// LLVM's code generator for this machine: the runtime has one and lends it, so that the library
+/// needs none.
 struct HostCompiler {
   const char *triple, *layout; // of LLVM modules for this machine
   /// Code of a module in LLVM's bitcode. It calls no function but those of 'symbols'.
@@ -42,7 +44,8 @@ struct Launch {
   uint32_t dynamicSharedBytes;
   const void *const *arguments; // addresses of the arguments' values; of its bytes for one passed by value
   size_t argumentCount;
-  /// 0: threads in order, what is asynchronous as late as is legal. Others: schedules at random, the same for a seed.
+  /// 0: threads in order, what is asynchronous as late as is legal. Others: schedules at random,
+  /// the same for a seed.
   uint64_t seed;
   Interrupt interrupt; // asked between blocks and in long loops
 };
@@ -72,17 +75,21 @@ struct Functions {
   /// A module for NVPTX as LLVM's text or bitcode. 'compiler' outlives the program.
   Ending (*load)(const char *ir, size_t bytes, const HostCompiler *compiler, Program **program, Text *error);
   void (*release)(Program *program);
-  /// Memory that kernels may touch. It outlives launches: what one launch wrote is initialised for the next.
+  /// Memory that kernels may touch. It outlives launches: what one launch wrote is initialised for
+  /// the next.
   Ending (*createMemory)(Memory **memory);
   Ending (*addMemory)(Memory *memory, const char *name, void *data, size_t bytes, bool isDefined);
   void (*releaseMemory)(Memory *memory);
-  /// One launch of a program at a time. It fails where there is nothing to run: wrong name, number of threads or of arguments.
+  /// One launch of a program at a time. It fails where there is nothing to run: wrong name, number
+  /// of threads or of arguments.
   Ending (*run)(Program *program, const Launch *launch, Memory *memory, Outcome *outcome, Text *error);
-  /// Writes the kTensorMapBytes of a map, which kernels take by value. It fails where the driver would.
+  /// Writes the kTensorMapBytes of a map, which kernels take by value. It fails where the driver
+  /// would.
   Ending (*encodeTensorMap)(const TensorMatrix *matrix, void *map, Text *error);
 };
 
-/// The library's file beside the runtime's own, and its one symbol, a function that returns its Functions.
+/// The library's file beside the runtime's own, and its one symbol, a function that returns its
+/// Functions.
 inline constexpr const char *kFile = "liblogitile_emulator.so", *kSymbol = "logitile_emulator";
 using Entry = const Functions *(*)();
 } // namespace logitile::emulator::abi

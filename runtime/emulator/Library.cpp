@@ -1,4 +1,5 @@
-// Library.cpp - finds the emulator's library beside this one, and turns its answers into those of the runtime.
+// Library.cpp - finds the emulator's library beside this one, and turns its answers into those of
+// the runtime.
 #include "runtime/emulator/Library.h"
 #include "runtime/support/ForkGuard.h"
 #include "runtime/support/OwnFolder.h"

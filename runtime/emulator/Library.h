@@ -1,11 +1,13 @@
-// Library.h - the emulator's library, opened when a call first needs it. What it offers is Interface.h.
+// Library.h - the emulator's library, opened when a call first needs it. What it offers is
+// Interface.h.
 #pragma once
 #include "runtime/support/Status.h"
 #include "runtime/emulator/HostCode.h"
 #include <memory>
 
 namespace logitile::emulator {
-/// Its functions. An error where the library is missing or of another version; the next call looks again.
+/// Its functions. An error where the library is missing or of another version; the next call looks
+/// again.
 Result<const abi::Functions *> openLibrary();
 
 /// What goes back to the library when it is no longer needed.

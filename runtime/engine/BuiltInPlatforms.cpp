@@ -1,4 +1,5 @@
-// BuiltInPlatforms.cpp - the platforms of this library. Others register themselves (runtime/device/Platform.h).
+// BuiltInPlatforms.cpp - the platforms of this library. Others register themselves
+// (runtime/device/Platform.h).
 #include "runtime/device/Platform.h"
 #include "runtime/cpu/CpuPlatform.h"
 #include "runtime/cuda/CudaPlatform.h"

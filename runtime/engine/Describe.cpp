@@ -51,7 +51,8 @@ struct Layouts {
       : forward(layoutWorkspace(plan.buffers, tokens, chunkOf(plan.forward, tokens, plan.tokenTile), plan.memory, false)),
         backward(layoutWorkspace(plan.buffers, tokens, chunkOf(plan.backward, tokens, plan.tokenTile), plan.memory, true)) {}
 
-  /// Bytes of a buffer's own: none for the caller's memory, and for what lies in that of another buffer.
+  /// Bytes of a buffer's own: none for the caller's memory, and for what lies in that of another
+  /// buffer.
   int64_t bytesOf(const LaunchPlan &plan, size_t i) const {
     const BufferPlan &buffer = plan.buffers[i];
     if (buffer.alias >= 0)
@@ -245,7 +246,8 @@ json::Value entryOf(const DiskCache::Listed &listed, bool details) {
 }
 } // namespace
 
-/// The rates that the cost model calculates with; nothing where this library does not know the target.
+/// The rates that the cost model calculates with; nothing where this library does not know the
+/// target.
 static std::optional<json::Object> ratesOf(const std::string &target, int64_t threads) {
   std::optional<Machine> machine = machineOf(target, threads);
   if (!machine)

@@ -1,4 +1,5 @@
-// DescribeCompiler.cpp - what the compiler can do, as JSON: targets, operations of the language, names.
+// DescribeCompiler.cpp - what the compiler can do, as JSON: targets, operations of the language,
+// names.
 #include "compiler/Target/Backend.h"
 #include "runtime/device/Platform.h"
 #include "runtime/engine/Describe.h"

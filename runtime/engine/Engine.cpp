@@ -1,4 +1,5 @@
-// Engine.cpp - loads plans and runs them: devices, calls, records. What needs the compiler is Requests.cpp.
+// Engine.cpp - loads plans and runs them: devices, calls, records. What needs the compiler is
+// Requests.cpp.
 #include "compiler/Support/LLVMErrors.h"
 #include "runtime/engine/PlanMaker.h"
 #include "runtime/gpu/IndexReport.h"
@@ -7,7 +8,7 @@
 #include <algorithm>
 using namespace logitile;
 
-// ---- plans ------------------------------------------------------------------------------------------------------------------
+// ---- plans --------------------------------------------------------------------------------------
 
 Engine::PlanMaker::PlanMaker(CompileFunction compile, const Options &options)
     : hostMemory(std::make_shared<Workspace>(options.workspaceKeepBytes)),
@@ -44,7 +45,7 @@ Result<PlanUse> Engine::PlanMaker::load(std::string_view bytes) const {
   return PlanUse{*loaded, (*loaded)->origin, std::move(saved->rules), {}};
 }
 
-// ---- the engine -------------------------------------------------------------------------------------------------------------
+// ---- the engine ---------------------------------------------------------------------------------
 
 Engine::Engine(CompileFunction compile, const Options &options)
     : maker(std::make_shared<PlanMaker>(std::move(compile), options)), timesKernels(options.timesKernels), plans(options.cache),
@@ -56,7 +57,7 @@ Result<PlanUse> Engine::loadPlanBytes(std::string bytes, const Interrupt &interr
   return runErrand(interrupt, [maker = maker, bytes = std::move(bytes)](Cancellation &) { return maker->load(bytes); });
 }
 
-// ---- calls ------------------------------------------------------------------------------------------------------------------
+// ---- calls --------------------------------------------------------------------------------------
 
 Result<std::unique_ptr<Saved>> Engine::forward(const std::shared_ptr<const LoadedPlan> &loaded, const CallArguments &arguments) {
   CallArguments timed = arguments;

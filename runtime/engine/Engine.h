@@ -1,5 +1,5 @@
-// Engine.h - from a request to a plan that runs: key, caches, compiler, device. The only class that sees everything.
-// What a call does is Call.h.
+// Engine.h - from a request to a plan that runs: key, caches, compiler, device. The only class that
+// sees everything. What a call does is Call.h.
 #pragma once
 #include "runtime/call/Call.h"
 #include "runtime/cache/DiskCache.h"
@@ -46,26 +46,33 @@ public:
   /// A plan from bytes that writePlan made.
   Result<PlanUse> loadPlanBytes(std::string bytes, const Interrupt &interrupt = {});
 
-  /// As in Call.h. Leaves a record; the first one of a plan tells the plan's origin, whoever had it made.
+  /// As in Call.h. Leaves a record; the first one of a plan tells the plan's origin, whoever had it
+  /// made.
   Result<std::unique_ptr<Saved>> forward(const std::shared_ptr<const LoadedPlan> &loaded, const CallArguments &arguments);
   Status backward(const Saved &saved, const CallArguments &arguments);
 
-  /// The tile sizes of the target's table that serve a program, the default first; as requests have them.
+  /// The tile sizes of the target's table that serve a program, the default first; as requests have
+  /// them.
   static Result<std::vector<std::string>> tileChoices(const Request &request);
-  /// What the cost model says of a call with 'tokens' tokens, in seconds. An error where it would have no plan.
+  /// What the cost model says of a call with 'tokens' tokens, in seconds. An error where it would
+  /// have no plan.
   static Result<double> predict(const Request &request, int64_t tokens, const Interrupt &interrupt = {});
 
   /// The text of stage 'to' of a program's kernels for 'tokens' tokens.
   static Result<std::string> stageText(const Request &request, int64_t tokens, Stage to, const std::string &kernel,
                                        const Interrupt &interrupt = {});
-  /// All stages of a program's kernels for 'tokens' tokens, and which line comes from which: the JSON of compiler/Trace/StageTrace.h.
+  /// All stages of a program's kernels for 'tokens' tokens, and which line comes from which: the
+  /// JSON of compiler/Trace/StageTrace.h.
   static Result<std::string> trace(const Request &request, int64_t tokens, const Interrupt &interrupt = {});
-  /// The same as stageText from the text of an earlier stage, on the thread of the caller: handlers of faults look after that one.
+  /// The same as stageText from the text of an earlier stage, on the thread of the caller: handlers
+  /// of faults look after that one.
   static Result<std::string> stageText(const std::string &text, Stage from, Stage to, const std::string &kernel);
-  /// Bytes for loadPlanBytes, from the text of a stage; 'target' as in StageInput. On the thread of the caller as well.
+  /// Bytes for loadPlanBytes, from the text of a stage; 'target' as in StageInput. On the thread of
+  /// the caller as well.
   static Result<std::string> planBytes(const std::string &text, Stage from, const std::string &target);
 
-  /// Waits for all devices. An error where a call of theirs has met an index outside the vocabulary.
+  /// Waits for all devices. An error where a call of theirs has met an index outside the
+  /// vocabulary.
   Status check();
 
   History &history() { return records; }

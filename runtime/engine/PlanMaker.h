@@ -1,4 +1,5 @@
-// PlanMaker.h - what an engine makes plans with. Loading them is Engine.cpp; compiling them is Requests.cpp.
+// PlanMaker.h - what an engine makes plans with. Loading them is Engine.cpp; compiling them is
+// Requests.cpp.
 #pragma once
 #include "runtime/device/Platform.h"
 #include "runtime/engine/Engine.h"
@@ -13,7 +14,8 @@ private:
   std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
 };
 
-/// Makes plans: the devices, the compiler and the disk cache of an engine. Errands use it too, and may outlive the engine.
+/// Makes plans: the devices, the compiler and the disk cache of an engine. Errands use it too, and
+/// may outlive the engine.
 class Engine::PlanMaker {
 public:
   PlanMaker(CompileFunction compile, const Options &options);

@@ -1,5 +1,5 @@
-// Requests.cpp - the way of a request through key, caches, compiler and device; the only file of the runtime that knows the
-// compiler.
+// Requests.cpp - the way of a request through key, caches, compiler and device; the only file of
+// the runtime that knows the compiler.
 #include "compiler/Compile.h"
 #include "compiler/Schedule/TileTable.h"
 #include "compiler/Support/SizeText.h"
@@ -49,7 +49,7 @@ UnitRates ratesOf(const std::string &target) {
 }
 } // namespace
 
-// ---- what Compiler.h asks ---------------------------------------------------------------------------------------------------
+// ---- what Compiler.h asks -----------------------------------------------------------------------
 
 std::shared_ptr<Engine> logitile::makeEngine(const Engine::Options &options) { return std::make_shared<Engine>(compileRequest, options); }
 
@@ -59,7 +59,7 @@ std::optional<Machine> logitile::machineOf(const std::string &name, int64_t thre
   return target ? std::optional(measuredMachine(target->machine(threads), ratesOf(name))) : std::nullopt;
 }
 
-// ---- plans ------------------------------------------------------------------------------------------------------------------
+// ---- plans --------------------------------------------------------------------------------------
 
 /// The target of that name, or an error that lists names.
 static Result<std::shared_ptr<const Target>> targetOf(const std::string &name) {
@@ -88,7 +88,8 @@ Result<KernelCache::Plan> Engine::PlanMaker::compilePlan(const Program &program,
   return KernelCache::Plan(std::move(*loaded));
 }
 
-/// Native code of a plan on disk: it is made when a call first needs it, and then kept beside the plan.
+/// Native code of a plan on disk: it is made when a call first needs it, and then kept beside the
+/// plan.
 NativeStore Engine::PlanMaker::storeOf(const DiskKey &key, NativeCode known) const {
   return {std::move(known), [disk = disk, key](const LaunchPlan &plan, const NativeCode &made) { disk->publish(key, plan, made); }};
 }
@@ -123,7 +124,8 @@ Result<KernelCache::Plan> Engine::PlanMaker::make(const Program &program, int64_
   return made;
 }
 
-/// That kernels of a target can have the tiles of a request. A table that is wrong is told of where it is used.
+/// That kernels of a target can have the tiles of a request. A table that is wrong is told of where
+/// it is used.
 static Status checkTiles(const Target &target, const TileChoice &tiles) {
   std::string error;
   std::vector<TileSizes> known = tiles.empty() ? std::vector<TileSizes>() : listTileSizes(target, 1, error);
@@ -163,7 +165,7 @@ Result<PlanUse> Engine::findPlan(const Program &program, int64_t tokens, const I
   return use;
 }
 
-// ---- tuning -----------------------------------------------------------------------------------------------------------------
+// ---- tuning -------------------------------------------------------------------------------------
 
 Result<std::vector<std::string>> Engine::tileChoices(const Request &request) {
   Result<std::shared_ptr<const Target>> target = targetOf(request.target);
@@ -187,7 +189,7 @@ Result<double> Engine::predict(const Request &request, int64_t tokens, const Int
   });
 }
 
-// ---- texts ------------------------------------------------------------------------------------------------------------------
+// ---- texts --------------------------------------------------------------------------------------
 
 Result<std::string> Engine::stageText(const Request &request, int64_t tokens, Stage to, const std::string &kernel,
                                       const Interrupt &interrupt) {

@@ -1,5 +1,5 @@
-// WithoutCompiler.cpp - what takes the place of the compiler in the library that only runs plans. It has no emulator either, which
-// needs LLVM's code generation.
+// WithoutCompiler.cpp - what takes the place of the compiler in the library that only runs plans.
+// It has no emulator either, which needs LLVM's code generation.
 #include "runtime/cpu/CpuPlatform.h"
 #include "runtime/cuda/CudaPlatform.h"
 #include "runtime/device/Platform.h"

@@ -1,5 +1,6 @@
-// CallKernels.h - what the runtime's own GPU kernels take: the work on single elements around the kernels of a plan, for
-// devices whose memory the host cannot read. Host and device compile this file.
+// CallKernels.h - what the runtime's own GPU kernels take: the work on single elements around the
+// kernels of a plan, for devices whose memory the host cannot read. Host and device compile this
+// file.
 #pragma once
 #include "runtime/arrays/Floats.h"
 
@@ -14,7 +15,8 @@ struct CallFacts {
   double factor;    // of gradients that were made before the divisor was known
 };
 
-/// Elements of a caller's array by their number, the last axis fastest; or one number that the host has read.
+/// Elements of a caller's array by their number, the last axis fastest; or one number that the host
+/// has read.
 struct Elements {
   void *data; // null: the number
   ElementType type;
@@ -34,8 +36,8 @@ struct IndexFlag {
 /// What a value in the plan's memory is.
 enum class Kind : int32_t { F32, I32, Byte };
 
-/// One block. Numbers the tokens that count: 'map' from counted token to token, 'slots' back, -1 for ignored ones. Sets
-/// facts.counted and clears 'wrong', one word for each token.
+/// One block. Numbers the tokens that count: 'map' from counted token to token, 'slots' back, -1
+/// for ignored ones. Sets facts.counted and clears 'wrong', one word for each token.
 struct CompactTokens {
   CallFacts *facts;
   int32_t *map, *slots, *wrong;
@@ -53,8 +55,9 @@ struct FillRows {
   int64_t first, unit;
 };
 
-/// Copies one entry of a token input, or all 'entries' of a list, for the tokens that count; without 'map', 'count' elements of another
-/// input, in one block. An integer that is not allowed marks its token in 'wrong' (or, without map, the first) and becomes -1.
+/// Copies one entry of a token input, or all 'entries' of a list, for the tokens that count;
+/// without 'map', 'count' elements of another input, in one block. An integer that is not allowed
+/// marks its token in 'wrong' (or, without map, the first) and becomes -1.
 struct LoadInput {
   const CallFacts *facts;
   const int32_t *map;
@@ -103,8 +106,9 @@ struct ReportIndices {
   IndexFlag *flag;
 };
 
-/// Per-token values to their places; ignored tokens get 0, -1 for integers; marked ones NaN, -1 or false. Without values
-/// every token gets 0. Each token has 'places' of them, 'stride' elements from one token to the next.
+/// Per-token values to their places; ignored tokens get 0, -1 for integers; marked ones NaN, -1 or
+/// false. Without values every token gets 0. Each token has 'places' of them, 'stride' elements
+/// from one token to the next.
 struct ScatterTokens {
   const CallFacts *facts;
   const int32_t *slots, *wrong; // no 'wrong': marks do not matter
@@ -115,7 +119,8 @@ struct ScatterTokens {
   Elements out;
 };
 
-/// One block. The sum over tokens that count, divided by facts.divisor for a mean, times facts.factor for a gradient.
+/// One block. The sum over tokens that count, divided by facts.divisor for a mean, times
+/// facts.factor for a gradient.
 struct ReduceTokens {
   enum class To : int32_t { Sum, Mean, Gradient } to;
   const CallFacts *facts;

@@ -1,4 +1,5 @@
-// IndexReport.h - indices outside the vocabulary that kernels have met. Nothing waits for a GPU, so they are told late.
+// IndexReport.h - indices outside the vocabulary that kernels have met. Nothing waits for a GPU, so
+// they are told late.
 #pragma once
 #include "runtime/support/ForkGuard.h"
 #include "runtime/support/Status.h"
@@ -15,7 +16,8 @@ public:
   IndexFlag *memory() const { return flag; }
   /// What stands for an input in the flag.
   int32_t numberOf(const std::string &input);
-  /// An error for a wrong index of a call that has run, once: of the call that asks, or of an earlier one.
+  /// An error for a wrong index of a call that has run, once: of the call that asks, or of an
+  /// earlier one.
   Status take(bool isOfThisCall = false);
 
 private:

@@ -1,4 +1,5 @@
-// OwnKernels.h - the runtime's own GPU kernels as texts: call_kernels.cpp, compiled when logitile is built.
+// OwnKernels.h - the runtime's own GPU kernels as texts: call_kernels.cpp, compiled when logitile
+// is built.
 #pragma once
 #include <string_view>
 

@@ -1,5 +1,6 @@
-// call_kernels.cpp - the runtime's own GPU kernels, compiled for GPUs when logitile is built. What each does is said in
-// CallKernels.h. Blocks have kThreads threads; where a comment there says one block, the grid has one.
+// call_kernels.cpp - the runtime's own GPU kernels, compiled for GPUs when logitile is built. What
+// each does is said in CallKernels.h. Blocks have kThreads threads; where a comment there says one
+// block, the grid has one.
 #include "runtime/gpu/CallKernels.h"
 
 #define KERNEL extern "C" [[clang::nvptx_kernel]] [[gnu::flatten]]
@@ -76,7 +77,8 @@ double numberAt(const Elements &array, int64_t offset) {
   return 0;
 }
 
-/// An element of integers. What does not fit in 64 bits becomes the largest number, which no index is.
+/// An element of integers. What does not fit in 64 bits becomes the largest number, which no index
+/// is.
 int64_t integerAt(const Elements &array, int64_t offset) {
   if (!array.data)
     return array.integer;

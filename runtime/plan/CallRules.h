@@ -1,4 +1,5 @@
-// CallRules.h - how calls reduce their loss and tell ignored tokens. A saved plan holds what it was saved for.
+// CallRules.h - how calls reduce their loss and tell ignored tokens. A saved plan holds what it was
+// saved for.
 #pragma once
 #include "dialect/Enums.h"
 #include <cstdint>

@@ -1,5 +1,5 @@
-// KernelKey.cpp - the bytes that a key is the digest of: every field has its name and a length before it, so that no two
-// requests spell the same bytes.
+// KernelKey.cpp - the bytes that a key is the digest of: every field has its name and a length
+// before it, so that no two requests spell the same bytes.
 #include "runtime/plan/KernelKey.h"
 #include "runtime/plan/Bytes.h"
 #include "llvm/Support/BLAKE3.h"

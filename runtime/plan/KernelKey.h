@@ -1,5 +1,6 @@
-// KernelKey.h - what makes two programs the same: a digest of the request and of the compiler that serves it.
-// Never of paths, line numbers or numbers of tokens; plans for several intervals of tokens share a key.
+// KernelKey.h - what makes two programs the same: a digest of the request and of the compiler that
+// serves it. Never of paths, line numbers or numbers of tokens; plans for several intervals of
+// tokens share a key.
 #pragma once
 #include "compiler/Request.h"
 #include <array>
@@ -7,7 +8,8 @@
 #include <string_view>
 
 namespace logitile {
-/// A request and the compiler 'buildId' that serves it as bytes, every field of them: what a key is the digest of.
+/// A request and the compiler 'buildId' that serves it as bytes, every field of them: what a key is
+/// the digest of.
 std::string requestBytes(const Request &request, std::string_view buildId);
 /// The 'buildId' of such bytes.
 std::string_view buildIdOf(std::string_view requestBytes);
@@ -17,7 +19,8 @@ public:
   KernelKey() = default;
   /// The key of a program that the compiler 'buildId' makes.
   static KernelKey of(const Request &request, std::string_view buildId);
-  /// The key of what is asked for, whoever compiles it and into whatever tiles: tuning is kept under it.
+  /// The key of what is asked for, whoever compiles it and into whatever tiles: tuning is kept
+  /// under it.
   static KernelKey ofTask(Request request);
   /// The key of a plan that came without its request, by its bytes.
   static KernelKey ofBytes(std::string_view bytes);

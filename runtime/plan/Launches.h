@@ -1,5 +1,6 @@
-// Launches.h - the launches of a plan one after the other: its loops over tokens and vocabulary splits, and what the scalars of a
-// kernel are in each launch. Arguments and devices are the business of runtime/call.
+// Launches.h - the launches of a plan one after the other: its loops over tokens and vocabulary
+// splits, and what the scalars of a kernel are in each launch. Arguments and devices are the
+// business of runtime/call.
 #pragma once
 #include "compiler/Plan/LaunchPlan.h"
 #include "runtime/support/Status.h"
@@ -21,6 +22,7 @@ struct LaunchPosition {
 };
 
 using LaunchVisitor = std::function<Status(const StepPlan &launch, const LaunchPosition &position)>;
-/// Visits the launches of 'steps' for the first 'tokens' tokens, in their order. Stops at the first that fails.
+/// Visits the launches of 'steps' for the first 'tokens' tokens, in their order. Stops at the first
+/// that fails.
 Status visitLaunches(const LaunchPlan &plan, const std::vector<StepPlan> &steps, int64_t tokens, const LaunchVisitor &visit);
 } // namespace logitile

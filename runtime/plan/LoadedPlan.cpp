@@ -4,7 +4,8 @@
 using namespace logitile;
 
 namespace {
-/// A plan may come from a file that another build wrote: what calls index with is checked here, once.
+/// A plan may come from a file that another build wrote: what calls index with is checked here,
+/// once.
 class PlanChecker {
 public:
   explicit PlanChecker(const LaunchPlan &plan) : plan(plan) {}

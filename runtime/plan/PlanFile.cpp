@@ -1,5 +1,6 @@
-// PlanFile.cpp - the format: a magic word, a version, the length and checksum of what follows, then every field in the order
-// of LaunchPlan.h. Numbers are 64-bit little-endian words; texts and lists have their length before them.
+// PlanFile.cpp - the format: a magic word, a version, the length and checksum of what follows, then
+// every field in the order of LaunchPlan.h. Numbers are 64-bit little-endian words; texts and lists
+// have their length before them.
 #include "runtime/plan/PlanFile.h"
 #include "runtime/plan/Bytes.h"
 using namespace logitile;
@@ -8,7 +9,8 @@ namespace {
 constexpr std::string_view kMagic = "logitile plan\n";
 constexpr uint64_t kVersion = 13;
 
-// Each function below is the layout of one struct, for both directions: F is ByteWriter with const data, or ByteReader.
+// Each function below is the layout of one struct, for both directions: F is ByteWriter with const
+// data, or ByteReader.
 
 template <typename F, typename T> void visitExtent(F &f, T &extent) {
   f.field(extent.isConstant);

@@ -6,8 +6,8 @@ using namespace logitile;
 
 static constexpr int kGivenUp = -1;
 
-/// Whether there is memory for the least that a thread and LLVM need. Where there is none, glibc ends the process when the thread
-/// first asks for data of its own.
+/// Whether there is memory for the least that a thread and LLVM need. Where there is none, glibc
+/// ends the process when the thread first asks for data of its own.
 static bool hasMemory() {
   constexpr size_t kLeastBytes = size_t(8) << 20;
   void *probe = mmap(nullptr, kLeastBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

@@ -1,4 +1,5 @@
-// Errand.h - long work on a thread of its own. Those who wait for it may leave, and the size of their stacks does not matter.
+// Errand.h - long work on a thread of its own. Those who wait for it may leave, and the size of
+// their stacks does not matter.
 #pragma once
 #include "compiler/Support/Cancellation.h"
 #include "runtime/support/Interrupt.h"
@@ -9,23 +10,25 @@
 #include <mutex>
 
 namespace logitile {
-/// One piece of work and those who wait for it. When all of them have left, the work is told to stop. It may outlive them,
-/// so it owns what it uses. The process may end meanwhile.
+/// One piece of work and those who wait for it. When all of them have left, the work is told to
+/// stop. It may outlive them, so it owns what it uses. The process may end meanwhile.
 class Errand : public Cancellation, public std::enable_shared_from_this<Errand> {
 public:
   using Body = std::function<void(Cancellation &)>;
 
   /// Whoever makes an errand waits for it. All others have to join first.
   Errand() = default;
-  /// Runs 'body' on a new thread, or on this one where the system gives no other. Throws where there is no memory at all. False
-  /// where the stack of this one is too small for that: the body does not run, and all who wait get an error.
+  /// Runs 'body' on a new thread, or on this one where the system gives no other. Throws where
+  /// there is no memory at all. False where the stack of this one is too small for that: the body
+  /// does not run, and all who wait get an error.
   bool start(Body body);
   /// In the place of 'start': all who wait get this exception.
   void fail(std::exception_ptr thrown) { finish(Status(), std::move(thrown)); }
 
   /// One more waits for the errand. False where all have left: the work is about to stop.
   bool join();
-  /// Waits for the end of the body, and throws what the body threw. An error where the caller is interrupted.
+  /// Waits for the end of the body, and throws what the body threw. An error where the caller is
+  /// interrupted.
   Status wait(const Interrupt &interrupt);
 
   bool isRequested() override;
@@ -43,8 +46,8 @@ private:
   std::exception_ptr failure;
 };
 
-/// Runs 'work', which takes a Cancellation and returns a Result, as an errand. 'work' may outlive the call, so it owns what it
-/// uses.
+/// Runs 'work', which takes a Cancellation and returns a Result, as an errand. 'work' may outlive
+/// the call, so it owns what it uses.
 template <typename Work> auto runErrand(const Interrupt &interrupt, Work work) -> std::invoke_result_t<Work &, Cancellation &> {
   auto errand = std::make_shared<Errand>();
   auto outcome = std::make_shared<std::optional<std::invoke_result_t<Work &, Cancellation &>>>();

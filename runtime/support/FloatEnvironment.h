@@ -1,12 +1,13 @@
-// FloatEnvironment.h - the floating-point environment that everything of a call runs in: one whatever the caller has set, except
-// for what becomes of subnormal numbers.
+// FloatEnvironment.h - the floating-point environment that everything of a call runs in: one
+// whatever the caller has set, except for what becomes of subnormal numbers.
 #pragma once
 #include <cfenv>
 #include <cstdint>
 #include <xmmintrin.h>
 
 namespace logitile {
-/// What a thread does with subnormal numbers: whether such results become 0 (FTZ), and whether such operands count as 0 (DAZ).
+/// What a thread does with subnormal numbers: whether such results become 0 (FTZ), and whether such
+/// operands count as 0 (DAZ).
 class SubnormalMode {
 public:
   static SubnormalMode ofThisThread() { return SubnormalMode(_mm_getcsr() & (kFlushToZero | kDenormalsAreZero)); }

@@ -1,5 +1,6 @@
-// ForkGuard.h - mutexes that a fork finds unlocked, and a number that tells a forked process from its parent.
-// Threads do not survive a fork: a lock that one of them held would stay locked in the child for ever.
+// ForkGuard.h - mutexes that a fork finds unlocked, and a number that tells a forked process from
+// its parent. Threads do not survive a fork: a lock that one of them held would stay locked in the
+// child for ever.
 #pragma once
 #include <cstdint>
 #include <mutex>
@@ -8,7 +9,8 @@ namespace logitile {
 /// How many forks lie between the first process and this one.
 uint64_t forkGeneration();
 
-/// A mutex that nobody holds while a process forks. Such mutexes are leaves: no thread may hold two of them.
+/// A mutex that nobody holds while a process forks. Such mutexes are leaves: no thread may hold two
+/// of them.
 class ForkSafeMutex {
 public:
   ForkSafeMutex();

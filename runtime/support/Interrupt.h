@@ -13,8 +13,8 @@ struct Interrupt {
   bool operator()() const { return isRequested && isRequested(context); }
 };
 
-/// What a task that may take long asks now and then, whether it is to end early. Compiled kernels call it through their last
-/// argument; this layout is part of their interface.
+/// What a task that may take long asks now and then, whether it is to end early. Compiled kernels
+/// call it through their last argument; this layout is part of their interface.
 struct Checkpoint {
   int32_t (*mustEnd)(Checkpoint *self);
 };

@@ -1,6 +1,6 @@
-// NoMemory.cpp - what happens in this library where malloc has nothing left: an exception, as where operator new has nothing.
-// MLIR does not look at what malloc gives, so the process would die. The linker puts these functions in the place of those
-// that they call (--wrap).
+// NoMemory.cpp - what happens in this library where malloc has nothing left: an exception, as where
+// operator new has nothing. MLIR does not look at what malloc gives, so the process would die. The
+// linker puts these functions in the place of those that they call (--wrap).
 #include <cstddef>
 #include <new>
 

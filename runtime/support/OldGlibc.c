@@ -1,6 +1,7 @@
-// OldGlibc.c - the C library of 2018, glibc 2.28, for a library that is linked with a later one. A linker takes the newest version of
-// each function, so what is built on Debian 12 would need glibc 2.35, though nothing in it needs more than 2.28. Here are hidden
-// functions of the same names, which lead to the older versions, or do without. Those that a library does not call are left out.
+// OldGlibc.c - the C library of 2018, glibc 2.28, for a library that is linked with a later one. A
+// linker takes the newest version of each function, so what is built on Debian 12 would need glibc
+// 2.35, though nothing in it needs more than 2.28. Here are hidden functions of the same names,
+// which lead to the older versions, or do without. Those that a library does not call are left out.
 #include <dlfcn.h>
 #include <link.h>
 #include <malloc.h>
@@ -10,7 +11,7 @@
 
 #pragma GCC visibility push(hidden)
 
-// ---- functions that have an older version -------------------------------------------------------------------------------------
+// ---- functions that have an older version -------------------------------------------------------
 
 /* The jump leaves the return address as it was: dlopen and dlsym look at it. */
 #define OLDER(name, version)                                                                                                               \
@@ -46,7 +47,7 @@ OLDER(log2, "GLIBC_2.2.5");
 OLDER(pow, "GLIBC_2.2.5");
 OLDER(__libc_start_main, "GLIBC_2.2.5");
 
-// ---- functions that were macros -------------------------------------------------------------------------------------------------
+// ---- functions that were macros -----------------------------------------------------------------
 
 int __xstat(int version, const char *path, struct stat *status) __attribute__((visibility("default")));
 int __lxstat(int version, const char *path, struct stat *status) __attribute__((visibility("default")));
@@ -65,7 +66,7 @@ int stat64(const char *path, struct stat64 *status) { return __xstat(kStatVersio
 int lstat64(const char *path, struct stat64 *status) { return __lxstat(kStatVersion, path, (struct stat *)status); }
 int fstat64(int file, struct stat64 *status) { return __fxstat(kStatVersion, file, (struct stat *)status); }
 
-// ---- later ones -------------------------------------------------------------------------------------------------------------------
+// ---- later ones ---------------------------------------------------------------------------------
 
 /* The C++ library asks it whether it may do without atomic operations. */
 char __libc_single_threaded = 0;

@@ -1,5 +1,5 @@
-// Random.cpp - the random numbers that libraries of LLVM and C++ ask the C library for. Its own function came with glibc 2.36,
-// and many machines with GPUs have 2.35.
+// Random.cpp - the random numbers that libraries of LLVM and C++ ask the C library for. Its own
+// function came with glibc 2.36, and many machines with GPUs have 2.35.
 #include <cstdint>
 #include <sys/random.h>
 

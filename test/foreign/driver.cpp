@@ -1,5 +1,6 @@
-// driver.cpp - runs one case of a CUDA program in the emulator: the program's host code as a shared library, and its device code as
-// LLVM IR. It stands in for the parts of CUDA's runtime and driver that the host code calls. What is right is decided elsewhere.
+// driver.cpp - runs one case of a CUDA program in the emulator: the program's host code as a shared
+// library, and its device code as LLVM IR. It stands in for the parts of CUDA's runtime and driver
+// that the host code calls. What is right is decided elsewhere.
 #include "emulator/Program.h"
 #include "emulator/core/TensorMap.h"
 #include "runtime/emulator/HostCode.h"
@@ -44,7 +45,7 @@ std::string kernelOf(const std::string &name) {
 }
 } // namespace
 
-// ---- what host code calls ----------------------------------------------------------------------------------------------
+// ---- what host code calls -----------------------------------------------------------------------
 
 extern "C" {
 void foreign_launch(const char *name, const uint32_t *grid, uint32_t threads, uint32_t sharedBytes, const void *const *parameters,

@@ -1,12 +1,13 @@
-// gemm_sm80.cu - cases of CUTLASS' tutorial kernel for Ampere: cp.async in a pipeline, ldmatrix, mma.sync with f32 sums. The kernel
-// itself comes from the package, as FOREIGN_EXAMPLE.
+// gemm_sm80.cu - cases of CUTLASS' tutorial kernel for Ampere: cp.async in a pipeline, ldmatrix,
+// mma.sync with f32 sums. The kernel itself comes from the package, as FOREIGN_EXAMPLE.
 #define main(...) unused_main(auto argc, auto argv)
 #include FOREIGN_EXAMPLE
 #undef main
 #include "launch.h"
 using namespace cute;
 
-/// How an operand lies in global memory: its elements along K follow each other, or those along M or N.
+/// How an operand lies in global memory: its elements along K follow each other, or those along M
+/// or N.
 struct AlongK {
   template <class Element> using FromShared = Copy_Atom<SM75_U32x4_LDSM_N, Element>;
   static auto stride(int, int k) { return make_stride(k, Int<1>{}); }

@@ -1,11 +1,12 @@
-// gemm_sm90.cu - cases of CUTLASS' tutorial kernel for Hopper: tensor copies into a ring of stages, wgmma that reads both operands from
-// shared memory, mbarriers between them. The kernel itself comes from the package, as FOREIGN_EXAMPLE; CuTe's host code makes the
-// tensor maps.
+// gemm_sm90.cu - cases of CUTLASS' tutorial kernel for Hopper: tensor copies into a ring of stages,
+// wgmma that reads both operands from shared memory, mbarriers between them. The kernel itself
+// comes from the package, as FOREIGN_EXAMPLE; CuTe's host code makes the tensor maps.
 #include <cute/tensor.hpp>
 #include "cutlass/arch/barrier.h"
 
-// The tutorial leaves out two things, both of which the emulator reports (test_gemms.py): the fence that shows the mbarriers to
-// tensor copies, and a wait for the last copies, which nobody reads, before the block ends.
+// The tutorial leaves out two things, both of which the emulator reports (test_gemms.py): the fence
+// that shows the mbarriers to tensor copies, and a wait for the last copies, which nobody reads,
+// before the block ends.
 #define cluster_sync() (cutlass::arch::fence_barrier_init(), cute::cluster_sync())
 #define axpby(...)                                                                                                                           \
   for (int left = 0; left < K_PIPE_MAX; ++left, ++read_state)                                                                                \

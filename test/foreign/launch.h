@@ -1,5 +1,6 @@
-// launch.h - how a case hands its kernel to the driver. The device's code has an instance of the kernel, whose name holds the case;
-// the host's code has the parameters of the launch. Each is compiled from the same text, and neither needs the other's part.
+// launch.h - how a case hands its kernel to the driver. The device's code has an instance of the
+// kernel, whose name holds the case; the host's code has the parameters of the launch. Each is
+// compiled from the same text, and neither needs the other's part.
 #pragma once
 #include <cute/tensor.hpp>
 

@@ -30,7 +30,8 @@ const CPUTarget *CPUTarget::from(const Target &target) {
 
 std::string CPUTarget::features() const { return std::string(getTierInfo(tier).name); }
 
-/// A panel of tokens costs the same for one token as for all of its lanes, dot products as much as there are tokens.
+/// A panel of tokens costs the same for one token as for all of its lanes, dot products as much as
+/// there are tokens.
 static int64_t mostFewTokens(const CpuTierInfo &info) { return info.panelWidth() * 3 / 2; }
 
 TargetFacts CPUTarget::facts() const {
@@ -58,7 +59,8 @@ std::string CPUTarget::refuseTiles(const TileSizes &sizes) const {
 
 Machine CPUTarget::machine(int64_t threads) const { return getMachine(tier, threads); }
 
-/// Panels, unless they would be mostly empty: few tokens are multiplied by rows, and so is a vocabulary that one rank update takes whole.
+/// Panels, unless they would be mostly empty: few tokens are multiplied by rows, and so is a
+/// vocabulary that one rank update takes whole.
 Algorithm CPUTarget::productAlgorithm(const Product &product) const {
   const CpuTierInfo &info = getTierInfo(tier);
   bool hasFewTokens = product.tokens <= mostFewTokens(info);
@@ -99,13 +101,14 @@ MachineSpec CPUTarget::machineSpec(const llvm::Module &) const {
   spec.triple = "x86_64-unknown-linux-gnu";
   spec.cpu = info.llvmCpu;
   spec.features = info.features;
-  // The full pipeline of -O2 would unroll the inner loops of microkernels, whose sums then no longer fit the registers.
+  // The full pipeline of -O2 would unroll the inner loops of microkernels, whose sums then no
+  // longer fit the registers.
   spec.passes = "function(sroa,early-cse,instcombine<no-verify-fixpoint>,simplifycfg)";
   return spec;
 }
 
-/// Functions in the place of the instructions on tiles, with their arguments: "llvm.x86.tilezero" becomes "logitile_tilezero". They
-/// are runtime/cpu/EmulatedTiles.cpp.
+/// Functions in the place of the instructions on tiles, with their arguments: "llvm.x86.tilezero"
+/// becomes "logitile_tilezero". They are runtime/cpu/EmulatedTiles.cpp.
 static void emulateTiles(llvm::Module &module) {
   for (llvm::StringRef name : {"ldtilecfg", "tilerelease", "tilezero", "tileloadd64", "tilestored64", "tdpbf16ps"}) {
     llvm::Function *instruction = module.getFunction(("llvm.x86." + name).str());

@@ -1,12 +1,13 @@
-// Cost.cpp - the rates, from measurements of the microkernels (bench/peak) on one class of machine per tier. They rank schedules
-// and tile sizes; seconds are for measuring.
+// Cost.cpp - the rates, from measurements of the microkernels (bench/peak) on one class of machine
+// per tier. They rank schedules and tile sizes; seconds are for measuring.
 #include "compiler/Backends/CPU/Cost.h"
 using namespace logitile;
 
 Machine cpu::getMachine(CpuTier tier, int64_t threads) {
-  // One core of a server CPU at about 3.7 GHz: two 128-bit multiply-adds a cycle on the portable tier, one or two wide
-  // ones above; a core reads memory at some 20 GB/s when all of them do.
-  // AMX is on processors of Intel: 64 operations of float32 a cycle, 1024 of bfloat16 by tiles, at some 2.7 GHz.
+  // One core of a server CPU at about 3.7 GHz: two 128-bit multiply-adds a cycle on the portable
+  // tier, one or two wide ones above; a core reads memory at some 20 GB/s when all of them do.
+  // AMX is on processors of Intel: 64 operations of float32 a cycle, 1024 of bfloat16 by tiles, at
+  // some 2.7 GHz.
   constexpr double kFlops[] = {25e9, 59e9, 117e9, 117e9, 173e9, 173e9};
   const CpuTierInfo &info = getTierInfo(tier);
   Machine machine;

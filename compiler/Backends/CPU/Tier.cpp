@@ -37,8 +37,9 @@ bool logitile::runs(CpuTier own, CpuTier tier) {
   return own == tier || needed(tier) <= needed(own);
 }
 
-/// Whether this process may use the registers of tiles. Without, the first instruction on them ends it.
-/// Source: the Linux kernel, Documentation/arch/x86/xstate.rst; numbers in arch/x86/include/uapi/asm/prctl.h.
+/// Whether this process may use the registers of tiles. Without, the first instruction on them ends
+/// it. Source: the Linux kernel, Documentation/arch/x86/xstate.rst; numbers in
+/// arch/x86/include/uapi/asm/prctl.h.
 static bool mayUseTiles() {
   constexpr long kRequestPermission = 0x1023, kTileData = 18;
   return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;

@@ -1,5 +1,5 @@
-// Tier.h - instruction sets of CPUs: their names, what layouts and microkernels depend on, and the one of this machine.
-// No MLIR or LLVM here: the runtime includes it.
+// Tier.h - instruction sets of CPUs: their names, what layouts and microkernels depend on, and the
+// one of this machine. No MLIR or LLVM here: the runtime includes it.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -7,8 +7,9 @@
 #include <string_view>
 
 namespace logitile {
-/// Instruction sets that code is generated for, each including those before it; and one of tests, whose code is that of AmxBf16 with
-/// functions in the place of the instructions on tiles, so that it needs no more than Avx512Bf16.
+/// Instruction sets that code is generated for, each including those before it; and one of tests,
+/// whose code is that of AmxBf16 with functions in the place of the instructions on tiles, so that
+/// it needs no more than Avx512Bf16.
 enum class CpuTier { Portable, Avx2, Avx512, Avx512Bf16, AmxBf16, AmxBf16Emulated };
 
 /// Facts of a CPU tier that layouts and microkernels depend on.
@@ -36,9 +37,10 @@ std::string listTiers();
 bool runs(CpuTier own, CpuTier tier);
 /// The name of the target of a tier: "cpu:avx2".
 std::string targetName(CpuTier tier);
-/// The best tier that the CPU of this process has. The first call asks the kernel for the use of tiles, where there are any.
+/// The best tier that the CPU of this process has. The first call asks the kernel for the use of
+/// tiles, where there are any.
 CpuTier detectTier();
-/// The CPU of this process, by its features. LOGITILE_CPU_TIER may lower the tier; one that the machine lacks is
-/// refused: then 'error' says why and the result is null.
+/// The CPU of this process, by its features. LOGITILE_CPU_TIER may lower the tier; one that the
+/// machine lacks is refused: then 'error' says why and the result is null.
 std::optional<CpuTier> hostTier(std::string &error);
 } // namespace logitile

@@ -4,8 +4,9 @@
 #include "llvm/ADT/StringExtras.h"
 using namespace logitile;
 
-// Shared memory of a block: CUDA programming guide, technical specifications by compute capability. Sums of a thread: with 128 of
-// them, ptxas 13.0 spills registers of kernels for sm_100 and sm_120, and of none for the others.
+// Shared memory of a block: CUDA programming guide, technical specifications by compute capability.
+// Sums of a thread: with 128 of them, ptxas 13.0 spills registers of kernels for sm_100 and sm_120,
+// and of none for the others.
 static constexpr GpuInfo kGpus[] = {{"sm_80", 80, false, 163 * 1024, "a100", 128},   {"sm_86", 86, false, 99 * 1024, "rtx3090", 128},
                                     {"sm_89", 89, false, 99 * 1024, "l40s", 128},    {"sm_90", 90, false, 227 * 1024, "h200", 128},
                                     {"sm_90a", 90, true, 227 * 1024, "h200", 128},   {"sm_100", 100, false, 227 * 1024, "b200", 64},
@@ -13,11 +14,13 @@ static constexpr GpuInfo kGpus[] = {{"sm_80", 80, false, 163 * 1024, "a100", 128
 
 constexpr int64_t MiB = int64_t(1) << 20;
 // NVIDIA's documents, each for the SXM form where there are several:
-// a100: "A100 Tensor Core GPU Architecture" (80 GB); rtx3090: "Ampere GA102 GPU Architecture"; l40s: L40S data sheet;
-// rtx4090: "Ada GPU Architecture"; h100: "H100 Tensor Core GPU Architecture"; h200: H200 data sheet; b200: HGX B200 data sheet, of
-// which a GPU is an eighth, and for multiprocessors, clock and L2 what CUDA's deviceQuery shows; rtx5090: "RTX Blackwell GPU
-// Architecture". Rates with sparsity in those documents are halved here. cuBLAS: measured for products of 8192^3, 798 Tflop/s on an
-// h100 and 788 on an h200; about 275 on an a100 by published benchmarks; the others are assumed to reach the share of the h200.
+// a100: "A100 Tensor Core GPU Architecture" (80 GB); rtx3090: "Ampere GA102 GPU Architecture";
+// l40s: L40S data sheet; rtx4090: "Ada GPU Architecture"; h100: "H100 Tensor Core GPU
+// Architecture"; h200: H200 data sheet; b200: HGX B200 data sheet, of which a GPU is an eighth, and
+// for multiprocessors, clock and L2 what CUDA's deviceQuery shows; rtx5090: "RTX Blackwell GPU
+// Architecture". Rates with sparsity in those documents are halved here. cuBLAS: measured for
+// products of 8192^3, 798 Tflop/s on an h100 and 788 on an h200; about 275 on an a100 by published
+// benchmarks; the others are assumed to reach the share of the h200.
 static constexpr GpuChip kChips[] = {
     {"a100", 80, 108, 1.410e9, 40 * MiB, 2.039e12, 312e12, 0.88},    {"rtx3090", 86, 82, 1.695e9, 6 * MiB, 0.936e12, 71e12, 0.8},
     {"l40s", 89, 142, 2.520e9, 96 * MiB, 0.864e12, 362e12, 0.8},     {"rtx4090", 89, 128, 2.520e9, 72 * MiB, 1.008e12, 165.2e12, 0.8},

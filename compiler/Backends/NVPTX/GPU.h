@@ -10,7 +10,8 @@ namespace logitile {
 /// Bytes of arguments that every driver passes to a kernel, and those that drivers from R530 on do.
 inline constexpr int64_t kParameterBytes = 4096, kMostParameterBytes = 32764;
 
-/// What a compute capability fixes, or its variant with instructions of its own: code for sm_90a runs on 9.0 and on nothing else.
+/// What a compute capability fixes, or its variant with instructions of its own: code for sm_90a
+/// runs on 9.0 and on nothing else.
 struct GpuInfo {
   std::string_view architecture; // "sm_90"
   int sm;                        // 90 for sm_90 and sm_90a
@@ -20,7 +21,8 @@ struct GpuInfo {
   int64_t sumsPerThread;     // sums of 16-bit products, at most, that a thread has registers for
 };
 
-/// What differs between chips of one compute capability. Code is the same for all of them; predicted times are not.
+/// What differs between chips of one compute capability. Code is the same for all of them;
+/// predicted times are not.
 struct GpuChip {
   std::string_view name;     // as in "cuda:sm_90:h100"
   int sm;
@@ -32,8 +34,8 @@ struct GpuChip {
   double libraryShare;       // of tensorRate: what cuBLAS reaches for large products
 };
 
-/// The GPU of a target: "sm_90", "sm_90:h100", "sm_90a". Names that NVIDIA has but this compiler has no code for, such as "sm_100a",
-/// are none.
+/// The GPU of a target: "sm_90", "sm_90:h100", "sm_90a". Names that NVIDIA has but this compiler
+/// has no code for, such as "sm_100a", are none.
 struct Gpu {
   const GpuInfo *capability = nullptr; // neither is null in what parse returns
   const GpuChip *chip = nullptr;

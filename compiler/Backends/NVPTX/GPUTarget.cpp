@@ -85,9 +85,10 @@ void GPUTarget::addDevicePasses(OpPassManager &passes) const {
 
 KernelWork GPUTarget::predictWork(KernelOp kernel) const { return logitile::predictWork(kernel, gpu.info()); }
 
-// ---- LLVM IR --------------------------------------------------------------------------------------------------------
+// ---- LLVM IR ------------------------------------------------------------------------------------
 
-/// The first PTX version that has the chip, hints on copies, and arguments as long as those of the functions.
+/// The first PTX version that has the chip, hints on copies, and arguments as long as those of the
+/// functions.
 static std::string ptxFeatures(int sm, const llvm::Module &module) {
   const llvm::DataLayout &layout = module.getDataLayout();
   bool isLong = llvm::any_of(module, [&](const llvm::Function &function) {
@@ -109,11 +110,12 @@ MachineSpec GPUTarget::machineSpec(const llvm::Module &module) const {
     LLVMInitializeNVPTXTargetMC();
     LLVMInitializeNVPTXAsmPrinter();
   });
-  // Straight-line strength reduction walks through the whole block for every address. It took nine tenths of the time of a kernel.
-  // Loop strength reduction keeps an address in a register of its own for every access, although a GPU adds a constant for free.
-  // That took a fifth of all registers.
-  // Reassociation of sums of several operands took a twentieth of the time, and the vectoriser of loads and stores an eighth. The PTX is
-  // the same without them.
+  // Straight-line strength reduction walks through the whole block for every address. It took nine
+  // tenths of the time of a kernel. Loop strength reduction keeps an address in a register of its
+  // own for every access, although a GPU adds a constant for free. That took a fifth of all
+  // registers.
+  // Reassociation of sums of several operands took a twentieth of the time, and the vectoriser of
+  // loads and stores an eighth. The PTX is the same without them.
   static constexpr llvm::StringLiteral kLeftOut[] = {"slsr", "Loop Strength Reduction", "nary-reassociate", "load-store-vectorizer"};
   MachineSpec spec;
   spec.triple = "nvptx64-nvidia-cuda";
@@ -131,8 +133,8 @@ static bool isProduct(const llvm::CallInst &call) {
   return function && function->getName().starts_with("llvm.nvvm.mma.");
 }
 
-/// Inline PTX may be an instruction of a whole warp, as products of tensor cores are: no pass may make its execution depend on
-/// more conditions.
+/// Inline PTX may be an instruction of a whole warp, as products of tensor cores are: no pass may
+/// make its execution depend on more conditions.
 static void keepInPlace(llvm::Module &module) {
   for (llvm::Function &function : module)
     for (llvm::Instruction &instruction : llvm::instructions(function))
@@ -174,7 +176,7 @@ FailureOr<std::string> EmulatedTarget::writeCode(llvm::Module &module, std::stri
   return bitcode;
 }
 
-// ---- backends -------------------------------------------------------------------------------------------------------
+// ---- backends -----------------------------------------------------------------------------------
 
 namespace {
 template <typename TargetOfGpu>

@@ -1,5 +1,6 @@
-// KernelWork.cpp - follows a kernel's loops and adds up what each op on tiles does per iteration. Threads read a tile of memory
-// where they use it, and entries past an end from the last one that exists; what they write and copy for products is clipped.
+// KernelWork.cpp - follows a kernel's loops and adds up what each op on tiles does per iteration.
+// Threads read a tile of memory where they use it, and entries past an end from the last one that
+// exists; what they write and copy for products is clipped.
 #include "compiler/Backends/NVPTX/KernelWork.h"
 #include "compiler/Backends/NVPTX/Sharing.h"
 #include "compiler/Schedule/BuildPlan.h"
@@ -37,7 +38,7 @@ public:
   }
 
 private:
-  // ---- loops --------------------------------------------------------------------------------------------------------
+  // ---- loops ------------------------------------------------------------------------------------
 
   LogicalResult visitForall(scf::ForallOp forall) {
     for (auto [counter, lower, upper, step] :
@@ -65,7 +66,8 @@ private:
     return success();
   }
 
-  /// The columns of a vocabulary split: together with the axis of vocabulary splits, those of all vocabulary splits of the launch.
+  /// The columns of a vocabulary split: together with the axis of vocabulary splits, those of all
+  /// vocabulary splits of the launch.
   LogicalResult visitFor(scf::ForOp loop) {
     std::vector<GridAxis> outer = axes;
     std::optional<int64_t> step = getConstantIntValue(loop.getStep());
@@ -114,7 +116,7 @@ private:
         .Default([](Operation *) { return success(); });
   }
 
-  // ---- sums ---------------------------------------------------------------------------------------------------------
+  // ---- sums -------------------------------------------------------------------------------------
 
   /// In each iteration of the loops around; in single steps along the axes of 'exact'.
   void addBytes(int64_t amount, ArrayRef<Value> exact = {}, ArrayRef<GridAxis> more = {}) {
@@ -126,10 +128,11 @@ private:
     if (amount > 0)
       work.globalBytes.push_back(std::move(term));
   }
-  /// Entries of a tile from 'at' on for each step of an exact axis: one, or all where nothing counts along it.
+  /// Entries of a tile from 'at' on for each step of an exact axis: one, or all where nothing
+  /// counts along it.
   int64_t entries(Value at, int64_t count) const { return places.contains(at) ? 1 : count; }
 
-  // ---- products -----------------------------------------------------------------------------------------------------
+  // ---- products ---------------------------------------------------------------------------------
 
   LogicalResult visitProject(ProjectOp op) {
     int64_t size = constantOf(cast<ViewType>(op.getWeight().getType()).getDims()[1]);
@@ -189,10 +192,10 @@ private:
     return success();
   }
 
-  // ---- tiles of memory ------------------------------------------------------------------------------------------------
+  // ---- tiles of memory --------------------------------------------------------------------------
 
-  /// Rows that threads have, one thread after the other: what is the same in a row is read by each of them. Of the threads of a row that
-  /// merge row states, one does so in each turn.
+  /// Rows that threads have, one thread after the other: what is the same in a row is read by each
+  /// of them. Of the threads of a row that merge row states, one does so in each turn.
   int64_t rowReads() const { return sharing.threads * sharing.rowSlots() / (isMerging ? sharing.parts : 1); }
   int64_t columnReads() const { return sharing.threads * sharing.columnSlots(); }
 
@@ -250,14 +253,14 @@ private:
         addBytes(readBytes(input));
   }
 
-  // ---- sparse terms and sums ----------------------------------------------------------------------------------------
+  // ---- sparse terms and sums --------------------------------------------------------------------
 
   /// Steps along the tokens of a launch.
   GridAxis tokensOf(Value count) const {
     return {{true, ScalarRole::Tokens, 0, INT64_MAX}, extentOf(count).value_or(Extent{false, ScalarRole::Tokens, 1, INT64_MAX}), 1};
   }
-  /// For the one entry on the axis of 'counter' that a token names, where the launch has it: its part of the vocabulary is how likely
-  /// that is.
+  /// For the one entry on the axis of 'counter' that a token names, where the launch has it: its
+  /// part of the vocabulary is how likely that is.
   void addNamed(Value counter, int64_t amount, ArrayRef<Value> exact, ArrayRef<GridAxis> more = {}) {
     auto place = places.find(counter);
     if (amount == 0 || place == places.end())
@@ -292,7 +295,8 @@ private:
     GridAxis turns = tokensOf(op.getCount()); // of the block, with kLooks tokens for each thread
     turns.step = sharing.threads * cuda::kLooks;
     addBytes(terms * turns.step * kNumberBytes, {}, turns);
-    // One tile has the row that a token names. All its threads see that, and some have elements of the row.
+    // One tile has the row that a token names. All its threads see that, and some have elements of
+    // the row.
     int64_t visitors = sharing.threads / sharing.warpRows;
     addNamed(op.getRow(), terms * (sharing.threads * kNumberBytes + visitors * row), {}, tokensOf(op.getCount()));
   }

@@ -1,5 +1,5 @@
-// OperationPlaces.cpp - locations of the llvm dialect as scopes of debug information. Operations on tiles have marked theirs
-// (compiler/Conversion/Tiles/TileConversion.h).
+// OperationPlaces.cpp - locations of the llvm dialect as scopes of debug information. Operations on
+// tiles have marked theirs (compiler/Conversion/Tiles/TileConversion.h).
 #include "compiler/Backends/NVPTX/OperationPlaces.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/Transforms/Passes.h"

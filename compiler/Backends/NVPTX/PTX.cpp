@@ -6,8 +6,8 @@
 #include "llvm/IR/Module.h"
 using namespace logitile;
 
-/// Appends the functions of 'more' to 'text'. Both begin with a head of the same lines, and memory that launches size is
-/// declared in both. False where 'more' has no such head.
+/// Appends the functions of 'more' to 'text'. Both begin with a head of the same lines, and memory
+/// that launches size is declared in both. False where 'more' has no such head.
 static bool appendFunctions(std::string &text, llvm::StringRef more) {
   constexpr llvm::StringLiteral kLastOfHead = ".address_size 64\n", kDeclaration = ".extern .shared";
   auto [head, functions] = more.split(kLastOfHead);

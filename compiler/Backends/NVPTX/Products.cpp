@@ -8,8 +8,9 @@ using namespace mlir;
 using namespace logitile;
 using namespace logitile::cuda;
 
-/// Warpgroups multiply operands of 16 bits: 64 rows of a tile each, in blocks of up to 64 steps that are a power of two. The sums of
-/// the tiles that a kernel makes at a time have to fit the registers of a thread, and each column of a tile needs a thread.
+/// Warpgroups multiply operands of 16 bits: 64 rows of a tile each, in blocks of up to 64 steps
+/// that are a power of two. The sums of the tiles that a kernel makes at a time have to fit the
+/// registers of a thread, and each column of a tile needs a thread.
 static bool suitsWarpgroups(const Product &product) {
   constexpr int64_t kRows = 64, kMostRows = 256, kMostColumns = 256, kDeepest = 64;
   bool has16Bits = llvm::all_of(product.operands, [](Type operand) { return operand.getIntOrFloatBitWidth() == 16; });
@@ -22,8 +23,8 @@ Algorithm GPUTarget::productAlgorithm(const Product &product) const {
   return hasWarpgroups() && suitsWarpgroups(product) ? Algorithm::Wgmma : Algorithm::MmaSync;
 }
 
-/// Kernels that multiply f32 on GPUs with warpgroups hold its planes in registers, beside the sums of all tiles. The rounds of random
-/// numbers take as many.
+/// Kernels that multiply f32 on GPUs with warpgroups hold its planes in registers, beside the sums
+/// of all tiles. The rounds of random numbers take as many.
 ColumnLimit GPUTarget::limitLogitColumns(const LogitTiles &tiles) const {
   if (!hasWarpgroups())
     return {};
@@ -32,8 +33,9 @@ ColumnLimit GPUTarget::limitLogitColumns(const LogitTiles &tiles) const {
   return tiles.drawsRandomNumbers ? ColumnLimit{128, "random numbers are drawn"} : ColumnLimit();
 }
 
-/// Warpgroups take fewer columns than the table has where the hidden axis then fills its tiles better: a tile takes as long as its
-/// columns, and some time for operands that all columns share. The planes of f32 leave no registers for more than 128.
+/// Warpgroups take fewer columns than the table has where the hidden axis then fills its tiles
+/// better: a tile takes as long as its columns, and some time for operands that all columns share.
+/// The planes of f32 leave no registers for more than 128.
 int64_t GPUTarget::gradientColumns(Type operand, int64_t hidden, int64_t most) const {
   constexpr int64_t kLeast = 128, kStep = 64, kShared = 32; // in columns
   if (!hasWarpgroups() || most <= kLeast)

@@ -6,14 +6,15 @@ using namespace mlir;
 
 namespace logitile::cuda {
 constexpr int64_t kCopyThreads = 256;
-/// Elements of a thread: with the operands of a step and the values of a loss they stay in registers. Where a GPU has room for twice
-/// as many sums of 16-bit operands, warps with blocks of 64 x 64 read a third less from shared memory for each product than those
-/// with 64 x 32.
+/// Elements of a thread: with the operands of a step and the values of a loss they stay in
+/// registers. Where a GPU has room for twice as many sums of 16-bit operands, warps with blocks of
+/// 64 x 64 read a third less from shared memory for each product than those with 64 x 32.
 constexpr int64_t kElementsPerThread = 64;
-/// Kernels without products wait for memory alone: half as many elements take half the registers, so twice as many warps wait.
+/// Kernels without products wait for memory alone: half as many elements take half the registers,
+/// so twice as many warps wait.
 constexpr int64_t kElementsWithoutProducts = 32;
-/// Threads of a row where many row states are merged, and the states of each that are worth it: a state waits for the one before it, not
-/// for those of other threads.
+/// Threads of a row where many row states are merged, and the states of each that are worth it: a
+/// state waits for the one before it, not for those of other threads.
 constexpr int64_t kMostParts = 8, kLeastOfPart = 4, kMostMergingThreads = 512;
 constexpr int64_t kMostMergingBytes = 32768; // of shared memory, by which their states come together
 constexpr int64_t kLeastWarps = 4, kMostWarps = 16; // a warp for each scheduler, a row of the tile for each thread
@@ -112,7 +113,8 @@ FailureOr<Extents> findExtents(KernelOp kernel) {
   return result.wasInterrupted() ? FailureOr<Extents>(failure()) : found;
 }
 
-/// Halves the longer side of a warp's block until it fits a thread's registers, every scheduler has a warp, and every row a thread.
+/// Halves the longer side of a warp's block until it fits a thread's registers, every scheduler has
+/// a warp, and every row a thread.
 void cutIntoBlocks(Sharing &sharing, const Extents &extents, const GpuInfo &gpu) {
   int64_t values = std::max<int64_t>(extents.values, 1), most = extents.elements(gpu);
   auto warps = [&] { return sharing.warpRows * sharing.warpColumns; };

@@ -1,5 +1,5 @@
-// Sharing.h - which elements of a kernel's tiles each thread of a block works on. Where the tiles lie in memory is the
-// business of the ops.
+// Sharing.h - which elements of a kernel's tiles each thread of a block works on. Where the tiles
+// lie in memory is the business of the ops.
 #pragma once
 #include "compiler/Backends/NVPTX/GPU.h"
 #include "dialect/Logitile.h"
@@ -13,15 +13,17 @@ inline constexpr int64_t kWarpgroupRows = 64, kMostWarpgroupColumns = 256;
 inline constexpr int64_t kVectorBytes = 16;
 /// Tokens that a lane looks at together, where a warp looks for those that name a row of the tile.
 inline constexpr int64_t kLooks = 16;
-/// How a tile of rows x columns is shared out. Tiles of two dimensions are cut as the results of tensor cores are: each warp
-/// has a block of 16 x 8 fragments, each thread of it rows g and g + 8 and columns 2 q and 2 q + 1 of every fragment, where
-/// its lane is 4 g + q. Where warpgroups multiply, each of their warps has 16 rows with all columns. Kernels without products are
-/// free to give each thread more neighbours, which it reads at once: columns 8 q to 8 q + 7 of 32. In kernels without tiles of two
-/// dimensions, each thread has one row, or one column. Where a loop merges many row states, 'parts' threads share a row: each merges some
-/// of them. Thread t has row t % rows, and of the rest of the kernel what the first of them makes is stored.
+/// How a tile of rows x columns is shared out. Tiles of two dimensions are cut as the results of
+/// tensor cores are: each warp has a block of 16 x 8 fragments, each thread of it rows g and g + 8
+/// and columns 2 q and 2 q + 1 of every fragment, where its lane is 4 g + q. Where warpgroups
+/// multiply, each of their warps has 16 rows with all columns. Kernels without products are free to
+/// give each thread more neighbours, which it reads at once: columns 8 q to 8 q + 7 of 32. In
+/// kernels without tiles of two dimensions, each thread has one row, or one column. Where a loop
+/// merges many row states, 'parts' threads share a row: each merges some of them. Thread t has row
+/// t % rows, and of the rest of the kernel what the first of them makes is stored.
 struct Sharing {
-  /// By the tiles of 'kernel' and the registers of 'gpu'. Fails with an error where it has tiles of several sizes, or of sizes that
-  /// cannot be cut.
+  /// By the tiles of 'kernel' and the registers of 'gpu'. Fails with an error where it has tiles of
+  /// several sizes, or of sizes that cannot be cut.
   static mlir::FailureOr<Sharing> get(KernelOp kernel, const GpuInfo &gpu);
 
   int64_t rows = 1, columns = 1;         // of the tile that is shared out
@@ -41,8 +43,8 @@ struct Sharing {
 /// How a product multiplies; null for other ops.
 std::optional<Algorithm> algorithmOf(mlir::Operation *op);
 
-/// The map of a loop that does nothing but merge row states from memory into those it carries, one in each turn, from the empty state on;
-/// null for any other loop.
+/// The map of a loop that does nothing but merge row states from memory into those it carries, one
+/// in each turn, from the empty state on; null for any other loop.
 MapOp mergeOf(mlir::scf::ForOp loop);
 
 /// Whether the only use of a loaded tile is to be stored: then it goes from view to view.

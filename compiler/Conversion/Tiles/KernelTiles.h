@@ -1,10 +1,12 @@
-// KernelTiles.h - what the context of one kernel has on every target: its tiles, and a function for each op.
+// KernelTiles.h - what the context of one kernel has on every target: its tiles, and a function for
+// each op.
 #pragma once
 #include "compiler/Conversion/Tiles/TileConversion.h"
 
 namespace logitile {
-/// 'Context' is the target's own class, which derives from this one. Beside it are functions such as `convertLoad(Context &, LoadOp)`.
-/// 'Emitter' is the target's builder. 'Tile' is what the target knows of a tile.
+/// 'Context' is the target's own class, which derives from this one. Beside it are functions such
+/// as `convertLoad(Context &, LoadOp)`. 'Emitter' is the target's builder. 'Tile' is what the
+/// target knows of a tile.
 template <typename Context, typename Emitter, typename Tile>
 class KernelTiles : public TileConversion {
 public:

@@ -1,5 +1,6 @@
-// Lists.h - the largest entries of a row and their indices: what a word of a list holds, and heaps of words. Who goes through the entries is
-// the business of each target. What a list is, is said at update_lists (dialect/TileOps.td).
+// Lists.h - the largest entries of a row and their indices: what a word of a list holds, and heaps
+// of words. Who goes through the entries is the business of each target. What a list is, is said at
+// update_lists (dialect/TileOps.td).
 #pragma once
 #include "compiler/Conversion/ScalarRegions.h"
 #include "dialect/Logitile.h"
@@ -11,13 +12,14 @@ inline constexpr int64_t kEmpty = INT64_MIN;
 /// Integers in the order of the values; NaN is the largest. 0 and -0 are the same.
 mlir::Value orderOf(CodeBuilder &e, mlir::Value value);
 mlir::Value valueOf(CodeBuilder &e, mlir::Value order);
-/// Of two words the larger one comes first in a list: that of the larger value, then that of the lower column.
+/// Of two words the larger one comes first in a list: that of the larger value, then that of the
+/// lower column.
 mlir::Value wordOf(CodeBuilder &e, mlir::Value order, Int column);
 mlir::Value upperHalf(CodeBuilder &e, mlir::Value word);
 Int columnOf(CodeBuilder &e, mlir::Value word);
 
-/// 'word' takes the place of the smallest of the words of a heap, which lies at its start: the smaller child moves up until 'word' is
-/// no larger than both.
+/// 'word' takes the place of the smallest of the words of a heap, which lies at its start: the
+/// smaller child moves up until 'word' is no larger than both.
 template <typename EmitterT> void replaceLeast(EmitterT &e, Place heap, Int size, mlir::Value word) {
   using namespace mlir;
   auto loop = scf::WhileOp::create(e, TypeRange{e.i64, e.i64, e.i64}, ValueRange{Value(e.integer(0))});
@@ -60,8 +62,8 @@ template <typename EmitterT, typename Body> void forPlaces(EmitterT &e, Place li
 /// The word of a place of a given list, whose index is -1 where there is no entry.
 mlir::Value givenWord(CodeBuilder &e, mlir::Value value, mlir::Value index);
 
-/// A place of the given list, or of two, which are in order: 'body' takes the place, its value and its index, as they are in the list. 'at'
-/// says where view 'number' has a place.
+/// A place of the given list, or of two, which are in order: 'body' takes the place, its value and
+/// its index, as they are in the list. 'at' says where view 'number' has a place.
 template <typename EmitterT, typename At, typename Body>
 void forGiven(EmitterT &e, int64_t count, int64_t places, std::optional<int64_t> place, At at, Body body) {
   using namespace mlir;
@@ -82,7 +84,8 @@ void forGiven(EmitterT &e, int64_t count, int64_t places, std::optional<int64_t>
   });
 }
 
-/// Puts the words of a heap in order, the largest first. 'replace' is replaceLeast(heap, size, word).
+/// Puts the words of a heap in order, the largest first. 'replace' is replaceLeast(heap, size,
+/// word).
 template <typename EmitterT, typename Replace> void sortHeap(EmitterT &e, Place heap, Int size, Replace replace) {
   e.loop(e.integer(1), size, e.integer(1), [&](Int sorted) {
     Int last = size - sorted;
@@ -92,8 +95,9 @@ template <typename EmitterT, typename Replace> void sortHeap(EmitterT &e, Place 
   });
 }
 
-/// The words of all vocabulary splits are neighbours: those of the first become the list of all, in order. An earlier finish of the list may
-/// have done so: then the largest word, which differs from the next, stands where a heap has the smallest.
+/// The words of all vocabulary splits are neighbours: those of the first become the list of all, in
+/// order. An earlier finish of the list may have done so: then the largest word, which differs from
+/// the next, stands where a heap has the smallest.
 template <typename EmitterT, typename Replace, typename Sort>
 void sortList(EmitterT &e, Place heap, int64_t places, int64_t splits, Replace replace, Sort sort) {
   using namespace mlir;
@@ -110,7 +114,8 @@ void sortList(EmitterT &e, Place heap, int64_t places, int64_t splits, Replace r
   e.when(arith::CmpIOp::create(e, arith::CmpIPredicate::sle, e.load(heap), e.load(e.at(heap, e.integer(1)))), join);
 }
 
-/// The results of row 'token' of a finish_list. 'ofToken' has the inputs of the token; 'replace' and 'sort' are as in sortList.
+/// The results of row 'token' of a finish_list. 'ofToken' has the inputs of the token; 'replace'
+/// and 'sort' are as in sortList.
 template <typename ContextT, typename Replace, typename Sort>
 void finishToken(ContextT &k, FinishListOp op, Int token, const Widener &ofToken, Replace replace, Sort sort) {
   using namespace mlir;

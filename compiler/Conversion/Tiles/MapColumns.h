@@ -1,5 +1,5 @@
-// MapColumns.h - a region that runs at each column of a group of rows, such as that of a map. Where results go is the business of each
-// target.
+// MapColumns.h - a region that runs at each column of a group of rows, such as that of a map. Where
+// results go is the business of each target.
 #pragma once
 #include "compiler/Conversion/Tiles/RowGroup.h"
 

@@ -1,11 +1,12 @@
-// Places.h - a finish that goes through the places of lists, for one token or for neighbours. Which token is whose is the business of each
-// target.
+// Places.h - a finish that goes through the places of lists, for one token or for neighbours. Which
+// token is whose is the business of each target.
 #pragma once
 #include "compiler/Conversion/ScalarRegions.h"
 #include "compiler/Conversion/Tiles/TileConversion.h"
 
 namespace logitile::places {
-/// What a list that is read has at 'place' for 'token'. Its views are those of 'reads' in finish_places.
+/// What a list that is read has at 'place' for 'token'. Its views are those of 'reads' in
+/// finish_places.
 inline mlir::Value read(TileConversion &k, CodeBuilder &builder, llvm::function_ref<mlir::Value(Place)> load, mlir::ValueRange views, Int token,
                         Int place) {
   mlir::Value number = load(k.windowOf(k.view(views[0]), token, place));
@@ -35,8 +36,8 @@ inline mlir::Value total(CodeBuilder &e, mlir::Value high, mlir::Value low) {
   return arith::AddFOp::create(e, high, arith::SelectOp::create(e, isFinite, low, zero));
 }
 
-/// The results of a token, or of 'lanes' neighbours from it on. 'ofToken' has the values of the inputs that lists are not among; 'load' reads
-/// as many as there are lanes.
+/// The results of a token, or of 'lanes' neighbours from it on. 'ofToken' has the values of the
+/// inputs that lists are not among; 'load' reads as many as there are lanes.
 template <typename ContextT>
 void finishToken(ContextT &k, FinishPlacesOp op, Int token, const Widener &ofToken, int64_t lanes, llvm::function_ref<mlir::Value(Place)> load) {
   using namespace mlir;

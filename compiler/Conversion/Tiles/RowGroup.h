@@ -1,5 +1,6 @@
-// RowGroup.h - rows of a tile that code goes through together, as the scalar regions of ops see them. Shared drivers emit code over
-// this interface; what the rows are is the business of each target.
+// RowGroup.h - rows of a tile that code goes through together, as the scalar regions of ops see
+// them. Shared drivers emit code over this interface; what the rows are is the business of each
+// target.
 #pragma once
 #include "compiler/Conversion/ScalarRegions.h"
 
@@ -10,8 +11,8 @@ struct Column {
   mlir::Value inside = {}; // whether there is such a vocabulary entry; null: there is
 };
 
-/// On CPUs, tokens in the lanes of vectors, with a loop over the columns. On GPUs, one row of a thread, with code for each of the
-/// thread's columns.
+/// On CPUs, tokens in the lanes of vectors, with a loop over the columns. On GPUs, one row of a
+/// thread, with code for each of the thread's columns.
 class RowGroup {
 public:
   virtual ~RowGroup() = default;
@@ -22,8 +23,8 @@ public:
   virtual void mapUniform(Widener &values, mlir::ValueRange arguments) const = 0;
   /// Maps the others at 'column', and the number of its vocabulary entry in 'region'.
   virtual void mapColumn(Widener &values, mlir::Region &region, mlir::ValueRange arguments, const Column &column) const = 0;
-  /// Calls 'body' for each column in order, with what it returned for the one before, the first time with 'start'. The result is
-  /// what it returned last.
+  /// Calls 'body' for each column in order, with what it returned for the one before, the first
+  /// time with 'start'. The result is what it returned last.
   using Body = llvm::function_ref<CodeBuilder::Values(const Column &, mlir::ValueRange)>;
   virtual CodeBuilder::Values forColumns(mlir::ValueRange start, Body body) const = 0;
 };

@@ -1,5 +1,5 @@
-// RowUpdate.h - an update_state on a group of rows: what its regions make of the columns. Where the state lies, and who has the
-// columns of a row, is the business of each target.
+// RowUpdate.h - an update_state on a group of rows: what its regions make of the columns. Where the
+// state lies, and who has the columns of a row, is the business of each target.
 #pragma once
 #include "compiler/Conversion/Tiles/RowGroup.h"
 #include "dialect/Logitile.h"
@@ -12,20 +12,23 @@ public:
   virtual ~RowUpdate() = default;
 
 protected:
-  /// The state that the columns of 'rows' give, from an empty one on. 'values' gets what is the same in all columns.
+  /// The state that the columns of 'rows' give, from an empty one on. 'values' gets what is the
+  /// same in all columns.
   CodeBuilder::Values fold(const RowGroup &rows, Widener &values);
-  /// Updates 'entries' of 'state' by the columns of 'rows'. Values of the update that are the same in all columns are in 'values'.
+  /// Updates 'entries' of 'state' by the columns of 'rows'. Values of the update that are the same
+  /// in all columns are in 'values'.
   void updateEntries(const RowGroup &rows, const Widener &values, llvm::ArrayRef<unsigned> entries, CodeBuilder::Values &state);
   /// One state from those of two parts of the vocabulary, the first part first.
   CodeBuilder::Values merge(const Widener &uniform, mlir::ValueRange first, mlir::ValueRange second) const;
 
-  // ---- what a target may add ----------------------------------------------------------------------------------------
-  /// The larger of two values; where 'isCounted' does not hold, 'known'. A candidate that is NaN is never larger, and 'known' is not NaN.
-  /// 'isCounted' may be null.
+  // ---- what a target may add --------------------------------------------------------------------
+  /// The larger of two values; where 'isCounted' does not hold, 'known'. A candidate that is NaN is
+  /// never larger, and 'known' is not NaN. 'isCounted' may be null.
   virtual mlir::Value larger(mlir::Value candidate, mlir::Value known, mlir::Value isCounted) const;
   /// Whether the target finds this entry of the state by itself.
   virtual bool isFoundApart(unsigned entry) const { return false; }
-  /// The candidates of the maxima at 'column', and the values of the update that are known from them.
+  /// The candidates of the maxima at 'column', and the values of the update that are known from
+  /// them.
   virtual void keepCandidates(const Column &column, mlir::ValueRange candidates) {}
   virtual void mapCandidates(const Column &column, Widener &values) {}
   /// Maxima of a part of the columns become those of all columns that are folded together.

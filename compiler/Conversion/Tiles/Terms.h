@@ -1,5 +1,5 @@
-// Terms.h - sparse terms (token, column, coefficient) of a gradient, as memory. Who looks at which token is the business of
-// each target.
+// Terms.h - sparse terms (token, column, coefficient) of a gradient, as memory. Who looks at which
+// token is the business of each target.
 #pragma once
 #include "compiler/Conversion/KernelControl.h"
 
@@ -9,7 +9,8 @@ struct SparseTerm {
   Place columns, coefficients;
 };
 
-/// Calls 'body' with the terms of 'views', which are pairs of columns and coefficients: those of a list place after place.
+/// Calls 'body' with the terms of 'views', which are pairs of columns and coefficients: those of a
+/// list place after place.
 template <typename ContextT, typename Body> void forTerms(ContextT &kernel, mlir::ValueRange views, Body body) {
   for (size_t i = 0; i + 1 < views.size(); i += 2) {
     const View &columns = kernel.view(views[i]), &coefficients = kernel.view(views[i + 1]);

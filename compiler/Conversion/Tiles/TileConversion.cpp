@@ -19,7 +19,7 @@ LogicalResult TileConversion::checkElements(Operation *op, TileType type, const 
   return op->emitOpError() << "makes " << type << " of " << view.type << "; code computes with f32, i32 and i1";
 }
 
-// ---- checks ---------------------------------------------------------------------------------------------------------
+// ---- checks -------------------------------------------------------------------------------------
 
 /// Lists that are read, or picked: tokens are neighbours, for many of them are looked at together.
 static LogicalResult checkLists(Operation *op, TileConversion &conversion, ValueRange lists) {
@@ -29,7 +29,8 @@ static LogicalResult checkLists(Operation *op, TileConversion &conversion, Value
   return success();
 }
 
-/// A map names rows of memory: in other memory it would mean nothing, and conversions would leave it out.
+/// A map names rows of memory: in other memory it would mean nothing, and conversions would leave
+/// it out.
 LogicalResult TileConversion::checkMap(Operation *op, Value value, Value map) {
   const View &view = this->view(value);
   if (!map || (view.layout() == Layout::Strided && !view.isVector() && !view.isRowState()))
@@ -59,7 +60,7 @@ LogicalResult TileConversion::check(Operation &op) {
       .Default([](Operation *) { return success(); });
 }
 
-// ---- ops ------------------------------------------------------------------------------------------------------------
+// ---- ops ----------------------------------------------------------------------------------------
 
 LogicalResult TileConversion::convertInitState(InitStateOp op) {
   Widener widener(builder, regionLanes());

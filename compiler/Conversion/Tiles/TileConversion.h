@@ -1,5 +1,5 @@
-// TileConversion.h - the ops of one kernel, one after the other. Which function of a target converts an op is decided here alone, and
-// what is the same on every target is checked here.
+// TileConversion.h - the ops of one kernel, one after the other. Which function of a target
+// converts an op is decided here alone, and what is the same on every target is checked here.
 #pragma once
 #include "compiler/Conversion/KernelControl.h"
 
@@ -10,13 +10,14 @@ public:
 
   /// The row of a view that row 'row' stands for, where 'map' may be null.
   Int throughMap(mlir::Value map, Int row);
-  /// The entry of the last dimension of 'view' that 'entry', an i32, gathers: the nearest one where there is none of this number.
+  /// The entry of the last dimension of 'view' that 'entry', an i32, gathers: the nearest one where
+  /// there is none of this number.
   Int clampEntry(mlir::Value entry, const View &view);
   /// Fails with an error at 'op' where elements of 'view' do not become those of 'type'.
   mlir::LogicalResult checkElements(mlir::Operation *op, TileType type, const View &view);
 
 protected:
-  // ---- what a target does -------------------------------------------------------------------------------------------
+  // ---- what a target does -----------------------------------------------------------------------
   virtual mlir::LogicalResult convert(mlir::scf::ForallOp op) = 0;
   virtual mlir::LogicalResult convert(mlir::scf::ForOp op) = 0;
   virtual mlir::LogicalResult convert(LoadOp op) = 0;

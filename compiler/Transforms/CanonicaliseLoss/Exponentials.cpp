@@ -30,7 +30,7 @@ bool isExtreme(Value x) {
 }
 } // namespace
 
-// ---- weights ------------------------------------------------------------------------------------------------------------------
+// ---- weights ------------------------------------------------------------------------------------
 
 bool Exponentials::isWeight(Value x) {
   if (auto known = weights.find(x); known != weights.end())
@@ -71,7 +71,7 @@ bool Exponentials::isVarying(Value x) {
   return found;
 }
 
-// ---- exponents ----------------------------------------------------------------------------------------------------------------
+// ---- exponents ----------------------------------------------------------------------------------
 
 Value Exponentials::withExponent(Base base, Value exponent) {
   return base == Base::E ? w.write<math::ExpOp>(exponent) : w.write<math::Exp2Op>(exponent);
@@ -129,7 +129,7 @@ Value Exponentials::root(Value x, double power) {
   return known ? withExponent(known.base, product(w.number(power), known.exponent)) : Value();
 }
 
-// ---- entries ------------------------------------------------------------------------------------------------------------------
+// ---- entries ------------------------------------------------------------------------------------
 
 Value Exponentials::entry(Value x, llvm::function_ref<Value(Value)> of) {
   Known known;
@@ -189,7 +189,7 @@ Value Exponentials::orderedLike(Value x) {
   return found ? orderedLike(found.x) : x;
 }
 
-// ---- products -----------------------------------------------------------------------------------------------------------------
+// ---- products -----------------------------------------------------------------------------------
 
 Value Exponentials::product(Value a, Value b) {
   if (Writer::isConstant(a) || Writer::isConstant(b))
@@ -216,7 +216,8 @@ Value Exponentials::power(Value a, Value b) {
   std::optional<double> constant = Writer::floatOf(b);
   if (!known || constant == 0.0) // p ** 0 is 1, for p = 0 as well
     return w.write<math::PowFOp>(a, b);
-  // A power that is no constant may be 0, and must give 1 for p = 0, so 0 * -inf = 0 in the exponent: the power weighs.
+  // A power that is no constant may be 0, and must give 1 for p = 0, so 0 * -inf = 0 in the
+  // exponent: the power weighs.
   return withExponent(known.base, constant ? product(b, known.exponent) : multiplyNoNan(b, known.exponent));
 }
 

@@ -1,5 +1,6 @@
-// Exponentials.h - keeps exponentials apart from other numbers: masked entries, whose logits are -inf, weigh nothing, and an
-// exponent that is known is not lost. docs/design/spec.md has the rules; names of rules below are those of that page.
+// Exponentials.h - keeps exponentials apart from other numbers: masked entries, whose logits are
+// -inf, weigh nothing, and an exponent that is known is not lost. docs/design/spec.md has the
+// rules; names of rules below are those of that page.
 #pragma once
 #include "compiler/Transforms/CanonicaliseLoss/Writer.h"
 #include "llvm/ADT/DenseMap.h"
@@ -22,18 +23,19 @@ public:
   mlir::Value logarithm(mlir::Value x, Base base);
   /// x to a power that is a constant.
   mlir::Value root(mlir::Value x, double power);
-  /// The entry of an exponential, made by the ops that make the value there, so that it has the same bits. 'of' gives the entry of an
-  /// exponent.
+  /// The entry of an exponential, made by the ops that make the value there, so that it has the
+  /// same bits. 'of' gives the entry of an exponent.
   mlir::Value entry(mlir::Value x, llvm::function_ref<mlir::Value(mlir::Value)> of);
   /// An exponential that is NaN where a condition does not hold: so is its exponent.
   mlir::Value selectedOrNaN(mlir::arith::SelectOp select);
-  /// The min or max of an exponential: its entry where the exponent has its own. Not of products, of which another entry may be the
-  /// largest once they are rounded.
+  /// The min or max of an exponential: its entry where the exponent has its own. Not of products,
+  /// of which another entry may be the largest once they are rounded.
   mlir::Value leastOrLargest(mlir::Value x, Combiner combiner);
   /// What has its extremes where x has them: the exponent of an exponential, else x.
   mlir::Value orderedLike(mlir::Value x);
 
-  /// Finds out what is asked later, while the answers for operands are known: so no question goes deep.
+  /// Finds out what is asked later, while the answers for operands are known: so no question goes
+  /// deep.
   void note(mlir::Value x) {
     isWeight(x);
     isVarying(x);

@@ -48,7 +48,7 @@ Value Integers::index(Value x) {
   return w.write<arith::SelectOp>(compare(F::OLE, known, w.number(kLeast)), w.integer(static_cast<int64_t>(kLeast)), index);
 }
 
-// ---- bounds -------------------------------------------------------------------------------------------------------------------
+// ---- bounds -------------------------------------------------------------------------------------
 
 /// The least and the largest number that a value may be.
 Integers::Bounds Integers::limitsOf(Value x, unsigned reach) {
@@ -139,7 +139,7 @@ Value Integers::inFloats(Value x, Known<Value> &known) {
   return found;
 }
 
-// ---- whether the exact result lies beyond what 32 bits hold -------------------------------------------------------------------
+// ---- whether the exact result lies beyond what 32 bits hold -------------------------------------
 
 Value Integers::compare(I predicate, Value a, Value b) { return w.write<arith::CmpIOp>(predicate, a, b); }
 Value Integers::compare(F predicate, Value a, Value b) { return w.write<arith::CmpFOp>(predicate, a, b); }
@@ -178,7 +178,8 @@ Value Integers::productBeyond(Value wrapped, Value a, Value b, Side side) {
   return compare(sideOfA > 0 ? I::sgt : I::slt, a, w.integer(sideOfA * quotient));
 }
 
-/// By the product in f32. Where that is too near to the limit, a product that came round has the other sign.
+/// By the product in f32. Where that is too near to the limit, a product that came round has the
+/// other sign.
 Value Integers::estimateBeyond(Value wrapped, Value a, Value b, Side side) {
   Value first = w.write<arith::SIToFPOp>(w.f32(), a), second = w.write<arith::SIToFPOp>(w.f32(), b);
   Value estimate = w.write<arith::MulFOp>(first, second);

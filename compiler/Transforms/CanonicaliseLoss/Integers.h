@@ -1,12 +1,13 @@
-// Integers.h - integers that a loss computes have 32 bits. A result that 32 bits do not hold saturates: it becomes the nearest
-// number that they hold. So no result comes round to a small number, which might be an entry of the vocabulary.
+// Integers.h - integers that a loss computes have 32 bits. A result that 32 bits do not hold
+// saturates: it becomes the nearest number that they hold. So no result comes round to a small
+// number, which might be an entry of the vocabulary.
 #pragma once
 #include "compiler/Transforms/CanonicaliseLoss/Writer.h"
 #include "llvm/ADT/DenseMap.h"
 
 namespace logitile {
-/// Machines compute modulo 2^32. Where the operands may be large enough for that to matter, comparisons find out and choose;
-/// elsewhere nothing is added.
+/// Machines compute modulo 2^32. Where the operands may be large enough for that to matter,
+/// comparisons find out and choose; elsewhere nothing is added.
 class Integers {
 public:
   explicit Integers(Writer &writer) : w(writer) {}
@@ -16,9 +17,10 @@ public:
   mlir::Value saturated(Kind kind, mlir::Value a, mlir::Value b);
   /// The index of a pick, limited to what 32 bits hold where its exact value might be more.
   ///
-  /// A step that saturates does not help: a difference may bring it back among the entries. So the whole expression is computed modulo
-  /// 2^32, where no step loses anything. That is right unless a multiple of 2^32 may lie between the exact index and an entry, which
-  /// the same expression in floats tells.
+  /// A step that saturates does not help: a difference may bring it back among the entries. So the
+  /// whole expression is computed modulo 2^32, where no step loses anything. That is right unless a
+  /// multiple of 2^32 may lie between the exact index and an entry, which the same expression in
+  /// floats tells.
   mlir::Value index(mlir::Value x);
 
 private:

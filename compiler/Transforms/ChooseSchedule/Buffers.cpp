@@ -22,12 +22,14 @@ void ScheduleBuilder::declare(BufferKey key, Scope scope, Use use, ViewType type
 /// Whether the backward phase has to make logits again.
 bool ScheduleBuilder::projectsInBackward() const { return problem.isSplit() && choice.storedVocabSplits < problem.vocabSplits; }
 
-/// Whether the backward phase reads packed rows: of logits, or where panels are not packed, of weight gradients.
+/// Whether the backward phase reads packed rows: of logits, or where panels are not packed, of
+/// weight gradients.
 bool ScheduleBuilder::packsRowsAgain(const ProjectionProblem &projection) const {
   return projectsInBackward() || (problem.isSplit() && projection.wantsWeight && !problem.facts.packsOperands);
 }
 
-/// Whether kernels read a rounded copy of the head: they round on the way to packed panels, or cannot.
+/// Whether kernels read a rounded copy of the head: they round on the way to packed panels, or
+/// cannot.
 bool ScheduleBuilder::copiesWeight(const ProjectionProblem &projection) const {
   return !problem.facts.packsOperands && isa<RoundedType>(projection.weightElement);
 }
@@ -43,8 +45,9 @@ BufferKey ScheduleBuilder::hiddenOfWeight(const ProjectionProblem &projection) c
   return {problem.facts.packsOperands ? BufferRole::PackedColumns : BufferRole::PackedRows, projection.name};
 }
 
-/// Whether gradients take the place of the stored logits. A 16-bit gradient beside f32 logits starts at half the offset of its logit.
-/// So the gradients of a later tile of tokens would overwrite logits that another task, with an earlier tile, may still read.
+/// Whether gradients take the place of the stored logits. A 16-bit gradient beside f32 logits
+/// starts at half the offset of its logit. So the gradients of a later tile of tokens would
+/// overwrite logits that another task, with an earlier tile, may still read.
 bool ScheduleBuilder::liesOverLogits(const ProjectionProblem &projection) const {
   bool isOneTile = choice.chunk > 0 && choice.chunk <= problem.tiles.TM && problem.facts.tokensAreLanes;
   bool sameBits = projection.operand.getIntOrFloatBitWidth() == projection.storedElement.getIntOrFloatBitWidth();
@@ -101,7 +104,8 @@ void ScheduleBuilder::declareRows(SweepOp sweep, Use use) {
   }
 }
 
-/// Memory of the caller, and the runtime's copies of small inputs: 32 bits or a byte each, tokens that count only.
+/// Memory of the caller, and the runtime's copies of small inputs: 32 bits or a byte each, tokens
+/// that count only.
 void ScheduleBuilder::declareInputs() {
   MLIRContext *context = ProgramOp(problem.program).getContext();
   constexpr int64_t kTokens = ShapedType::kDynamic;
@@ -155,7 +159,8 @@ void ScheduleBuilder::declareGivenLists(FinishOp finish) {
   }
 }
 
-/// What devices with their own memory find out about tokens themselves. The backward phase divides by what the forward phase has counted.
+/// What devices with their own memory find out about tokens themselves. The backward phase divides
+/// by what the forward phase has counted.
 void ScheduleBuilder::declareFacts() {
   Type i32 = IntegerType::get(ProgramOp(problem.program).getContext(), 32);
   constexpr int64_t kFactWords = 16;
@@ -164,7 +169,8 @@ void ScheduleBuilder::declareFacts() {
   declare({BufferRole::WrongTokens}, Scope::Call, Both, view({ShapedType::kDynamic}, i32));
 }
 
-/// Results of finishes: of the call where the runtime reads them, saved where the backward phase does, else of a chunk.
+/// Results of finishes: of the call where the runtime reads them, saved where the backward phase
+/// does, else of a chunk.
 void ScheduleBuilder::declareKnown() {
   for (FinishOp finish : ProgramOp(problem.program).getBody().getOps<FinishOp>()) {
     bool forward = finish.getPhase() <= Phase::Forward, prologue = finish.getPhase() == Phase::Prologue;
@@ -178,7 +184,8 @@ void ScheduleBuilder::declareKnown() {
       SmallVector<int64_t, 2> extents{ShapedType::kDynamic};
       if (std::optional<int64_t> places = problem.placesOf(finish))
         extents.push_back(*places);
-      // Tokens are neighbours in lists that only kernels read, as they are in lists that are inputs.
+      // Tokens are neighbours in lists that only kernels read, as they are in lists that are
+      // inputs.
       bool isInternal = extents.size() == 2 && !problem.knownOfCall.contains(result);
       declare(bufferOf(result), scope, use, view(extents, type, isInternal ? Layout::ColumnMajor : Layout::Strided));
     }
@@ -233,8 +240,8 @@ void ScheduleBuilder::declareGradients() {
     }
 }
 
-/// An upper bound of what a kernel needs beside its buffers, for each thread: tiles of logits and gradients, blocks of
-/// operands. The conversion must stay below it.
+/// An upper bound of what a kernel needs beside its buffers, for each thread: tiles of logits and
+/// gradients, blocks of operands. The conversion must stay below it.
 int64_t ScheduleBuilder::scratchBytes() const {
   if (!problem.facts.sharesHostMemory) // it is the device's own memory
     return 0;

@@ -1,5 +1,5 @@
-// ChooseSchedule.cpp - the pass that decides what is stored and what is made again, within the byte budget. What a choice
-// costs is Cost.cpp, what it looks like Buffers.cpp and Launches.cpp.
+// ChooseSchedule.cpp - the pass that decides what is stored and what is computed again, within the
+// byte budget. What a choice costs is Cost.cpp, what it looks like Buffers.cpp and Launches.cpp.
 #include "compiler/Passes.h"
 #include "compiler/Support/SizeText.h"
 #include "compiler/Target/ModuleTarget.h"
@@ -37,8 +37,8 @@ public:
     return narrowed(best);
   }
 
-  /// Bytes of the smallest budget that has a schedule for 'count' tokens. A single chunk may take less than many: chunks of tokens
-  /// have float32 sums of the weight's gradient.
+  /// Bytes of the smallest budget that has a schedule for 'count' tokens. A single chunk may take
+  /// less than many: chunks of tokens have float32 sums of the weight's gradient.
   int64_t leastBytes(int64_t count) const {
     int64_t least = INT64_MAX;
     for (const Choice &shape : shapes()) {
@@ -54,7 +54,8 @@ public:
   }
 
 private:
-  /// Few tokens have kernels of their own: no program serves both them and more. The same holds for parts of the vocabulary.
+  /// Few tokens have kernels of their own: no program serves both them and more. The same holds for
+  /// parts of the vocabulary.
   Candidate narrowed(Candidate candidate) const {
     int64_t more = problem.facts.mostFewTokens + 1;
     if (problem.hasFewTokens())
@@ -69,12 +70,14 @@ private:
     }
     return candidate;
   }
-  /// Whether there is a sweep that makes logits which a later pass reads; of a slice, a program has the one or the other.
+  /// Whether there is a sweep that makes logits which a later pass reads; of a slice, a program has
+  /// the one or the other.
   bool needsLogitsAgain() const {
     return !problem.forwardSweeps.empty() &&
            llvm::any_of(problem.projections, [](const ProjectionProblem &projection) { return projection.isReadAgain; });
   }
-  /// With a number of chunks asked for, everything of a chunk is stored: bits do not depend on the number.
+  /// With a number of chunks asked for, everything of a chunk is stored: bits do not depend on the
+  /// number.
   Choice inChunks(int64_t chunk) const {
     Choice choice;
     choice.chunk = choice.forwardChunk = chunk;
@@ -99,8 +102,9 @@ private:
     for (bool hasParts : {true, false})
       if (keeps && !problem.isSplit() && (!hasParts || problem.hasHiddenParts(problem.mostTokensAlike())))
         shapes.push_back({0, 0, all, 0, hasParts}); // gradients in the place of the stored logits
-    // Stored from forward to backward, all or a part of the vocabulary, with gradients beside them: few vocabulary splits at a time, so
-    // that they stay in the caches until they are contracted, or where that does not fill the units, more of them.
+    // Stored from forward to backward, all or a part of the vocabulary, with gradients beside them:
+    // few vocabulary splits at a time, so that they stay in the caches until they are contracted,
+    // or where that does not fill the units, more of them.
     int64_t eighth = (all + 7) / 8, quarter = (all + 3) / 4, least = problem.leastGroup;
     SmallVector<int64_t> few{least}, any{all, quarter, least};
     if (!problem.facts.isFilledByOneVocabSplit) {
@@ -112,15 +116,16 @@ private:
         if (keeps && stored > 0 && (stored < all || problem.isSplit()))
           shapes.push_back({0, 0, stored, group});
     for (int64_t group : any)
-      shapes.push_back({0, 0, 0, group}); // logits made again
+      shapes.push_back({0, 0, 0, group}); // logits computed again
     return shapes;
   }
 
   int64_t bytes(const Choice &choice, int64_t count) const { return ScheduleBuilder(problem, choice).workspace(count); }
 
-  /// The most tokens that are better served by another program than that of 'choice': one that takes all tokens at once and makes
-  /// nothing twice. It has to fit the budget and to be predicted as faster. 'choice' leaves these calls to the other program, so that
-  /// a call has the same program whichever of the two was compiled first. Less than 0 where there are none.
+  /// The most tokens that are better served by another program than that of 'choice': one that
+  /// takes all tokens at once and makes nothing twice. It has to fit the budget and to be predicted
+  /// as faster. 'choice' leaves these calls to the other program, so that a call has the same
+  /// program whichever of the two was compiled first. Less than 0 where there are none.
   int64_t mostForWhole(const Choice &choice) const {
     Choice whole = shapes().front();
     whole.hasParts = false; // takes less, and fewer tokens may have none
@@ -129,7 +134,8 @@ private:
     return most > 0 && builder.seconds(most) < ScheduleBuilder(problem, choice).seconds(most) ? most : -1;
   }
 
-  /// The sizes that make a shape fit the budget: all tokens at once if possible, else the largest chunk.
+  /// The sizes that make a shape fit the budget: all tokens at once if possible, else the largest
+  /// chunk.
   std::optional<Candidate> fit(Choice choice) const {
     if (problem.makesGradients() && choice.inPlace() && !choice.hasParts && fitsWithParts(choice))
       return std::nullopt;
@@ -137,20 +143,23 @@ private:
       return finish(choice);
     if (keepsAcrossPhases(choice))
       return std::nullopt;
-    // Room for the copies of small inputs of more tokens than now: the program should serve them as well.
+    // Room for the copies of small inputs of more tokens than now: the program should serve them as
+    // well.
     constexpr int64_t kGrowth = 4;
     for (int64_t growth : {kGrowth, int64_t(1)}) {
       auto fits = [&](int64_t chunk) { return bytes(withChunk(choice, chunk), tokens * growth) <= budget; };
       int64_t unit = problem.chunkUnit(), chunk = largest(unit, std::max<int64_t>(tokens, unit), fits);
       if (chunk == 0)
         continue;
-      // As many chunks as it takes, but all about the same size: each of them reads the head and adds to its gradient.
+      // As many chunks as it takes, but all about the same size: each of them reads the head and
+      // adds to its gradient.
       int64_t even = llvm::alignTo(llvm::divideCeil(tokens, llvm::divideCeil(std::max<int64_t>(tokens, 1), chunk)), unit);
       return finish(withChunk(choice, even > 0 && fits(even) ? even : chunk));
     }
     return std::nullopt;
   }
-  /// Then there are parts, whatever they take for just so many tokens: they change the order of sums.
+  /// Then there are parts, whatever they take for just so many tokens: they change the order of
+  /// sums.
   bool fitsWithParts(Choice choice) const {
     choice.hasParts = true;
     return problem.hasHiddenParts(problem.mostTokensAlike()) && bytes(choice, tokens) <= budget;
@@ -194,7 +203,8 @@ struct ChooseSchedulePass : impl::ChooseSchedulePassBase<ChooseSchedulePass> {
   LogicalResult choose(ProgramOp program, RequestAttr request) {
     if (!program.getBody().getOps<ScheduleOp>().empty())
       return program.emitOpError() << "has a schedule already";
-    // Finer vocabulary splits have smaller gradients of logits at a time, but more row states: where nothing else fits the budget.
+    // Finer vocabulary splits have smaller gradients of logits at a time, but more row states:
+    // where nothing else fits the budget.
     constexpr int64_t kFinest = 8;
     int64_t least = INT64_MAX, first = 0;
     for (int64_t finer = 1; finer <= kFinest; finer *= 2) {

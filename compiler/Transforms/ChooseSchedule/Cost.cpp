@@ -1,9 +1,11 @@
-// Cost.cpp - predicted time of a schedule: contractions at the target's rate, memory traffic at its bandwidth.
+// Cost.cpp - predicted time of a schedule: contractions at the target's rate, memory traffic at its
+// bandwidth.
 #include "compiler/Transforms/ChooseSchedule/Problem.h"
 using namespace mlir;
 using namespace logitile;
 
-/// How much longer logits of a group of vocabulary splits take because there are too few tasks for the units.
+/// How much longer logits of a group of vocabulary splits take because there are too few tasks for
+/// the units.
 double ScheduleBuilder::idleFactor(int64_t tokens) const {
   if (choice.inPlace())
     return 1;
@@ -34,7 +36,8 @@ double ScheduleBuilder::seconds(int64_t tokens, const Machine &machine) const {
     if (projection.wantsHidden)
       waits = problem.hiddenWaits(projection, chunk, hiddenParts(projection)) - 1;
     flops += contraction * projection.hidden * (first + again + contractions + waits) / rate;
-    // Stored logits are written once and read by every later pass; gradients are written, and read by each contraction.
+    // Stored logits are written once and read by every later pass; gradients are written, and read
+    // by each contraction.
     if (projection.isReadAgain && sweeps > 1)
       bytes += tile * (stored * sweeps * projection.storedElement.getIntOrFloatBitWidth() / 32 + 1 + contractions);
     int64_t chunks = choice.chunk == 0 ? 1 : choice.chunk < 0 ? -choice.chunk : llvm::divideCeil(std::max<int64_t>(tokens, 1), choice.chunk);

@@ -1,5 +1,6 @@
-// HiddenParts.cpp - gradients of hidden states in parts of the vocabulary, where tokens are so few that their tiles leave units idle.
-// The number of parts is the same for all tokens of a call, however it is cut into chunks: it changes the order of sums.
+// HiddenParts.cpp - gradients of hidden states in parts of the vocabulary, where tokens are so few
+// that their tiles leave units idle. The number of parts is the same for all tokens of a call,
+// however it is cut into chunks: it changes the order of sums.
 #include "compiler/Transforms/ChooseSchedule/Problem.h"
 using namespace mlir;
 using namespace logitile;
@@ -9,7 +10,8 @@ int64_t Problem::mostTokensAlike() const {
   return tiles.TM * llvm::PowerOf2Ceil(count);
 }
 
-/// Two tasks share a unit at a time, where operands have 16 bits; one alone takes longer than half of their time.
+/// Two tasks share a unit at a time, where operands have 16 bits; one alone takes longer than half
+/// of their time.
 double Problem::hiddenWaits(const ProjectionProblem &projection, int64_t tokens, int64_t parts) const {
   constexpr double kAlone = 0.75; // of a unit's rate. Predicted by bench/sass_model.py: 0.72 on an A100, 0.77 on an H100
   if (!facts.hasFixedTiles)

@@ -82,7 +82,7 @@ LogicalResult ScheduleBuilder::emit(int64_t first, int64_t end) {
   return failure(lacksTemplate);
 }
 
-// ---- buffers ------------------------------------------------------------------------------------------------------------
+// ---- buffers ------------------------------------------------------------------------------------
 
 /// What people read for a buffer: its owner and a word for what it holds.
 static std::string nameOf(BufferKey key, Operation *part) {
@@ -143,7 +143,7 @@ void ScheduleBuilder::emitBuffers(OpBuilder &b) {
   }
 }
 
-// ---- forward ------------------------------------------------------------------------------------------------------------
+// ---- forward ------------------------------------------------------------------------------------
 
 void ScheduleBuilder::emitPack(OpBuilder &b, const ProjectionProblem &projection, bool rows, StringRef suffix) {
   launch(b, "pack_" + projection.name + (rows ? "_rows" : "_columns") + suffix, Purpose::Pack,
@@ -216,7 +216,7 @@ void ScheduleBuilder::emitFinishes(OpBuilder &b, SweepOp sweep, Phase phase) {
   }
 }
 
-// ---- backward ------------------------------------------------------------------------------------------------------------
+// ---- backward -----------------------------------------------------------------------------------
 
 void ScheduleBuilder::emitBackward(OpBuilder &b) {
   for (const ProjectionProblem &projection : problem.projections)
@@ -302,7 +302,8 @@ void ScheduleBuilder::emitGradientPart(OpBuilder &b, StringRef suffix, bool stor
     op.setVocabSplits(ArrayRef<int64_t>{first, end});
 }
 
-/// dX in parts of the vocabulary, and their sum. Threads have two tiles of that at a time, so it is of fewer tokens.
+/// dX in parts of the vocabulary, and their sum. Threads have two tiles of that at a time, so it is
+/// of fewer tokens.
 void ScheduleBuilder::emitHiddenParts(OpBuilder &b, const ProjectionProblem &projection) {
   constexpr int64_t kTokensOfSum = 32;
   HiddenTile tile = hiddenTile(projection);
@@ -332,7 +333,8 @@ void ScheduleBuilder::emitHiddenParts(OpBuilder &b, const ProjectionProblem &pro
   sum.setInput(projection.name);
 }
 
-/// dX and dW of every projection that needs them, from its gradient: of the whole vocabulary, or of a group of vocabulary splits.
+/// dX and dW of every projection that needs them, from its gradient: of the whole vocabulary, or of
+/// a group of vocabulary splits.
 void ScheduleBuilder::emitContractions(OpBuilder &b, StringRef suffix, bool whole, Accumulate accumulate) {
   Attribute f32 = type(b.getF32Type());
   for (const ProjectionProblem &projection : problem.projections) {

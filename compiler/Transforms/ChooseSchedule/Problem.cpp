@@ -73,7 +73,8 @@ std::optional<int64_t> Problem::placesOf(FinishOp finish) const {
 }
 
 SmallVector<FinishOp> Problem::finishesAfter(SweepOp sweep, Phase phase) const {
-  // A finish belongs to the sweep before it, whether it takes its state or only what the finish of that state left.
+  // A finish belongs to the sweep before it, whether it takes its state or only what the finish of
+  // that state left.
   SmallVector<FinishOp> finishes;
   SweepOp current;
   for (Operation &op : ProgramOp(program).getBody().front()) {
@@ -127,9 +128,10 @@ static TileChoice tileChoice(RequestAttr request) {
   return choice;
 }
 
-/// What stored logits are rounded to: 16 bits, where errors of an exponent are no more than those of the operands, and where
-/// gradients of as many bits then lie over them. Operands of f16 have errors that are smaller than that. Not where another number of
-/// chunks would make the logits again: bits do not depend on that number.
+/// What stored logits are rounded to: 16 bits, where errors of an exponent are no more than those
+/// of the operands, and where gradients of as many bits then lie over them. Operands of f16 have
+/// errors that are smaller than that. Not where another number of chunks would make the logits
+/// again: bits do not depend on that number.
 static Type storedElement(const Problem &problem, const ProjectionProblem &projection) {
   MLIRContext *context = problem.request.getContext();
   bool isExponential = problem.gradient && GradientOp(problem.gradient).getExponential();
@@ -139,18 +141,21 @@ static Type storedElement(const Problem &problem, const ProjectionProblem &proje
   return halves ? Type(Float16Type::get(context)) : Type(Float32Type::get(context));
 }
 
-/// Vocabulary splits are what tasks are made of: enough of them for the units, whole tiles each. Their number does not depend on the
-/// number of tokens, so neither do the bits of a row among the calls of one program.
+/// Vocabulary splits are what tasks are made of: enough of them for the units, whole tiles each.
+/// Their number does not depend on the number of tokens, so neither do the bits of a row among the
+/// calls of one program.
 void Problem::splitVocabulary(int64_t finer) {
   constexpr int64_t kLeast = 16; // splits
-  // Units without work wait for the last tasks. Where each task is for one unit, shorter tasks make that wait shorter.
+  // Units without work wait for the last tasks. Where each task is for one unit, shorter tasks make
+  // that wait shorter.
   const int64_t most = facts.isFilledByOneVocabSplit ? 64 : 128;
   int64_t wanted = std::clamp<int64_t>(4 * machine.units, kLeast, most);
   int64_t unit = std::lcm(tiles.TN, weightRows());
   if (facts.isFilledByOneVocabSplit) {
     vocabSplit = llvm::alignTo(llvm::divideCeil(columns, finer * wanted), unit);
   } else {
-    // Short splits spend their time on what begins and ends them: they have a few tiles, unless too few splits are left then.
+    // Short splits spend their time on what begins and ends them: they have a few tiles, unless too
+    // few splits are left then.
     constexpr int64_t kTiles = 4;
     int64_t coarse = llvm::divideCeil(columns, kLeast), fine = llvm::divideCeil(columns, std::max(wanted, kLeast * finer));
     int64_t least = std::min(coarse, finer == 1 ? kTiles * tiles.TN : tiles.TN);

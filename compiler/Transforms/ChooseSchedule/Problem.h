@@ -1,4 +1,5 @@
-// Problem.h - what choose-schedule decides about: one program, what was asked for, and the candidates.
+// Problem.h - what choose-schedule decides about: one program, what was asked for, and the
+// candidates.
 #pragma once
 #include "compiler/Plan/LaunchPlan.h"
 #include "compiler/Schedule/FewTokens.h"
@@ -24,7 +25,8 @@ struct ProjectionProblem {
 
 struct Problem {
   /// Fails with a diagnostic where program and request do not fit each other.
-  /// \param finer how many times as many vocabulary splits there are as usual, as far as tiles allow.
+  /// \param finer how many times as many vocabulary splits there are as usual, as far as tiles
+  /// allow.
   static mlir::FailureOr<Problem> get(ProgramOp program, RequestAttr request, int64_t finer);
 
   ProgramOp program;
@@ -44,10 +46,11 @@ struct Problem {
   llvm::DenseSet<mlir::Attribute> knownOfCall;    // results of finishes that the runtime reads
   llvm::DenseSet<mlir::Attribute> knownInBackward; // and those that are read after the forward phase
   llvm::DenseSet<std::pair<llvm::StringRef, int64_t>> picksInBackward; // picks, by sweep and number, that are read then
-  /// Whether logits are dot products, of hidden states in rows. The number of chunks does not change it, so that the bits of a
-  /// token's results do not depend on that number.
+  /// Whether logits are dot products, of hidden states in rows. The number of chunks does not
+  /// change it, so that the bits of a token's results do not depend on that number.
   bool hasFewTokens() const { return request.getTokens() <= facts.mostFewTokens; }
-  /// The most tokens whose tiles are as many, up to a power of two: calls up to there make gradients of hidden states in as many parts.
+  /// The most tokens whose tiles are as many, up to a power of two: calls up to there make
+  /// gradients of hidden states in as many parts.
   int64_t mostTokensAlike() const;
   /// Parts of the vocabulary that those of a projection are made in, for so many tokens.
   int64_t hiddenParts(const ProjectionProblem &projection, int64_t tokens) const;
@@ -57,15 +60,18 @@ struct Problem {
   bool hasHiddenParts(int64_t tokens) const {
     return llvm::any_of(projections, [&](const ProjectionProblem &projection) { return hiddenParts(projection, tokens) > 1; });
   }
-  /// The first number of tokens whose calls have as many parts as this one, and the end of such numbers.
+  /// The first number of tokens whose calls have as many parts as this one, and the end of such
+  /// numbers.
   std::pair<int64_t, int64_t> tokensAlike() const;
   /// Columns of the tiles of a gradient where tiles have fixed sizes.
   int64_t gradientColumns(const ProjectionProblem &projection) const {
     return target->gradientColumns(projection.operand, projection.hidden, tiles.TD);
   }
-  /// Vocabulary entries of a tile of the gradient of a head: as many as tiles of logits have columns, if the target allows it.
+  /// Vocabulary entries of a tile of the gradient of a head: as many as tiles of logits have
+  /// columns, if the target allows it.
   int64_t weightRows() const { return std::min(tiles.TN, facts.mostWeightRows); }
-  /// How much longer gradients of hidden states take because their tiles, in so many parts, do not fill the units evenly.
+  /// How much longer gradients of hidden states take because their tiles, in so many parts, do not
+  /// fill the units evenly.
   double hiddenWaits(const ProjectionProblem &projection, int64_t tokens, int64_t parts) const;
   /// Chunks of tokens are multiples of it.
   int64_t chunkUnit() const { return facts.hasFixedTiles ? tiles.TM : panelWidth; }
@@ -110,7 +116,8 @@ public:
   double seconds(int64_t tokens) const { return seconds(tokens, problem.machine); }
   /// Predicted seconds of such a call: with what all schedules of a program have in common.
   double predictedSeconds(int64_t tokens, const Machine &machine) const;
-  /// Appends the schedule to the program. Fails with a diagnostic where no template serves the target.
+  /// Appends the schedule to the program. Fails with a diagnostic where no template serves the
+  /// target.
   mlir::LogicalResult emit(int64_t first, int64_t end);
   /// How many vocabulary splits share the lists of a sweep: one task goes through all of them.
   int64_t listGroup() const;
@@ -153,14 +160,16 @@ private:
   int64_t depthOf(int64_t steps, mlir::Type operand) const;
   int64_t hiddenDepth(const ProjectionProblem &projection) const;
   int64_t projectDepth() const;
-  /// What the target computes a product by; its calls have the tokens and the vocabulary of the program.
+  /// What the target computes a product by; its calls have the tokens and the vocabulary of the
+  /// program.
   Algorithm algorithmOf(Product product) const;
   Algorithm projectAlgorithm() const;
   Algorithm hiddenAlgorithm(const ProjectionProblem &projection) const;
   Algorithm weightAlgorithm(const ProjectionProblem &projection) const;
 
   // ---- launches (Launches.cpp)
-  /// What templates may ask for: values of parameters, and buffers of views, each by the name that templates have for it.
+  /// What templates may ask for: values of parameters, and buffers of views, each by the name that
+  /// templates have for it.
   using Values = llvm::ArrayRef<std::pair<llvm::StringRef, mlir::Attribute>>;
   using Views = llvm::ArrayRef<std::pair<llvm::StringRef, BufferKey>>;
   void emitPrologue(mlir::OpBuilder &b);

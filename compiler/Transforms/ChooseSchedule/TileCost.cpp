@@ -1,5 +1,6 @@
-// TileCost.cpp - predicted time of a schedule with what its tile sizes and the pages of its results cost. The tuner ranks tile sizes
-// by it, and people read it. Schedules of one program are compared without it, because these costs are the same for all of them.
+// TileCost.cpp - predicted time of a schedule with what its tile sizes and the pages of its results
+// cost. The tuner ranks tile sizes by it, and people read it. Schedules of one program are compared
+// without it, because these costs are the same for all of them.
 #include "compiler/CostModel/TileCost.h"
 #include "compiler/Transforms/ChooseSchedule/Problem.h"
 using namespace mlir;
@@ -18,7 +19,8 @@ double ScheduleBuilder::pageSeconds(const Machine &machine) const {
   return machine.pageRate > 0 ? bytes / machine.pageRate : 0;
 }
 
-/// Traffic of the head and its gradient in all passes, in place of the 4 bytes of each chunk that schedules are compared by.
+/// Traffic of the head and its gradient in all passes, in place of the 4 bytes of each chunk that
+/// schedules are compared by.
 double ScheduleBuilder::headSeconds(int64_t chunks, const Machine &machine) const {
   double bytes = 0;
   for (const ProjectionProblem &projection : problem.projections) {
@@ -41,7 +43,8 @@ double ScheduleBuilder::predictedSeconds(int64_t tokens, const Machine &machine)
   int64_t chunks = llvm::divideCeil(tokens, chunk), groups = choice.inPlace() ? 1 : llvm::divideCeil(problem.vocabSplits, choice.group);
   int64_t columns = llvm::divideCeil(problem.columns, groups);
   double seconds = this->seconds(tokens, machine) + headSeconds(chunks, machine) + pageSeconds(machine);
-  // Measured on Zen 4, float32 and bfloat16 of 37 tokens: dot products and rank updates reach 0.7 of the rate of panels.
+  // Measured on Zen 4, float32 and bfloat16 of 37 tokens: dot products and rank updates reach 0.7
+  // of the rate of panels.
   const double slower = problem.hasFewTokens() ? 1 / 0.7 - 1 : 0;
   auto add = [&](const TiledContraction &contraction, double times) {
     double ideal = idealSeconds(contraction, machine);

@@ -1,11 +1,12 @@
-// Tiles.cpp - algorithms of products, and tile sizes that follow from the sizes of a call; those of the table are limits. No
-// tile size changes the order of a sum.
+// Tiles.cpp - algorithms of products, and tile sizes that follow from the sizes of a call; those of
+// the table are limits. No tile size changes the order of a sum.
 #include "compiler/Transforms/ChooseSchedule/Problem.h"
 using namespace mlir;
 using namespace logitile;
 
-/// The most of the hidden axis in a tile with so many rows. Few tokens leave the time to memory, which is fastest where whole
-/// rows are read and written: then their tiles are as long as those of the table are large.
+/// The most of the hidden axis in a tile with so many rows. Few tokens leave the time to memory,
+/// which is fastest where whole rows are read and written: then their tiles are as long as those of
+/// the table are large.
 int64_t ScheduleBuilder::widest(int64_t rows) const {
   if (!problem.hasFewTokens())
     return problem.tiles.TD;
@@ -23,8 +24,9 @@ ScheduleBuilder::WeightTile ScheduleBuilder::weightTile(const ProjectionProblem 
   return {tile.columns, std::min(widest(tile.columns), whole)};
 }
 
-/// Tiles of a gradient of hidden states. Each operand is read again for every tile along the other axis, so they are as
-/// large as the table allows; but as many as the threads share evenly, for the vocabulary is not cut here.
+/// Tiles of a gradient of hidden states. Each operand is read again for every tile along the other
+/// axis, so they are as large as the table allows; but as many as the threads share evenly, for the
+/// vocabulary is not cut here.
 ScheduleBuilder::HiddenTile ScheduleBuilder::hiddenTile(const ProjectionProblem &projection) const {
   if (problem.facts.hasFixedTiles)
     return {problem.tiles.TM, problem.gradientColumns(projection)};
@@ -46,8 +48,9 @@ ScheduleBuilder::HiddenTile ScheduleBuilder::hiddenTile(const ProjectionProblem 
   return tile();
 }
 
-/// A list takes fewer entries the more columns it has seen, so few long lists are cheaper than many. But there are tasks enough for the
-/// units, and vocabulary splits that are stored share none with those that are not.
+/// A list takes fewer entries the more columns it has seen, so few long lists are cheaper than
+/// many. But there are tasks enough for the units, and vocabulary splits that are stored share none
+/// with those that are not.
 int64_t ScheduleBuilder::listGroup() const {
   constexpr int64_t kLong = 256, kTasks = 2; // for each unit; long lists take more time than units that wait
   int64_t longest = 0;
@@ -73,15 +76,15 @@ int64_t ScheduleBuilder::leastTokensOfLists() const {
   return group == 1 ? 0 : (llvm::divideCeil(problem.machine.units, tasks) - 1) * problem.tiles.TM + 1;
 }
 
-/// Rows of tiles of logits that are read and not made, and of finishes. Where sizes are fixed they are few: then many blocks share a
-/// unit, and some of them compute while others wait for memory.
+/// Rows of tiles of logits that are read and not made, and of finishes. Where sizes are fixed they
+/// are few: then many blocks share a unit, and some of them compute while others wait for memory.
 int64_t ScheduleBuilder::rowsOfStored() const {
   constexpr int64_t kFewest = 32;
   return problem.facts.hasFixedTiles ? std::min(problem.tiles.TM, kFewest) : problem.tiles.TM;
 }
 
-/// Columns of the same tiles, whose number divides that of tiles that are made. Each column needs a thread, and blocks of few threads
-/// share a unit best.
+/// Columns of the same tiles, whose number divides that of tiles that are made. Each column needs a
+/// thread, and blocks of few threads share a unit best.
 int64_t ScheduleBuilder::columnsOfStored() const {
   constexpr int64_t kMost = 128, kStep = 32;
   int64_t made = problem.tiles.TN, columns = kMost;
@@ -116,7 +119,7 @@ int64_t ScheduleBuilder::projectDepth() const {
   return depth;
 }
 
-// ---- algorithms -----------------------------------------------------------------------------------------------------------
+// ---- algorithms ---------------------------------------------------------------------------------
 
 Algorithm ScheduleBuilder::algorithmOf(Product product) const {
   product.tokens = problem.request.getTokens();

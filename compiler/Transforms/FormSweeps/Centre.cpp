@@ -1,4 +1,5 @@
-// Centre.cpp - exponents and pivots: which running maximum each is relative to, so that no large part is lost to rounding.
+// Centre.cpp - exponents and pivots: which running maximum each is relative to, so that no large
+// part is lost to rounding.
 #include "compiler/Transforms/FormSweeps/Planner.h"
 #include "llvm/ADT/STLExtras.h"
 #include <limits>
@@ -66,7 +67,8 @@ std::optional<std::pair<NodeRef, NodeRef>> Planner::stripOnce(NodeRef node, unsi
   }
 }
 
-/// The running maximum for an exponent scale * base + addend. One base may serve several positive scales.
+/// The running maximum for an exponent scale * base + addend. One base may serve several positive
+/// scales.
 std::optional<Planner::Shift> Planner::shift(NodeRef exponent, unsigned L) {
   auto [base, scale, addend] = canonical(exponent);
   if (level(base) > L || level(scale) > L)
@@ -82,8 +84,8 @@ bool Planner::hasFinishedReduction(NodeRef node) {
   return llvm::any_of(node->operands, [&](NodeRef operand) { return !operand->varying && level(operand) > 0; });
 }
 
-/// x = sum of coefficient * atom + addend, coefficients and addend uniform. A finished reduction stays in its atom:
-/// (z - mean) / std never becomes z / std - mean / std.
+/// x = sum of coefficient * atom + addend, coefficients and addend uniform. A finished reduction
+/// stays in its atom: (z - mean) / std never becomes z / std - mean / std.
 std::pair<Planner::Affine, NodeRef> Planner::affine(NodeRef x, bool stops) {
   if (!x->varying)
     return {{}, x};
@@ -166,7 +168,8 @@ Planner::Written Planner::asWrittenOnce(NodeRef x) {
   return {x, g.constant(0), 1};
 }
 
-/// The form of x where it is a positive multiple of one value that there is a logsumexp of, once others have cancelled.
+/// The form of x where it is a positive multiple of one value that there is a logsumexp of, once
+/// others have cancelled.
 std::optional<Planner::Canonical> Planner::ofOneLogSumExp(NodeRef x) {
   auto [atoms, addend] = affine(x, /*stops=*/true);
   llvm::SmallVector<Scaled> left;
@@ -185,9 +188,10 @@ static bool isNothing(NodeRef coefficient) {
   return coefficient->isConstant(0) || isDifference;
 }
 
-/// x = scale * base + addend. The scale is the size of the factor that all atoms share, if its sign is proved, else 1: the base of
-/// -3 * z is -z. Values with a list are their own base: a list has them rounded, and the best of them less their logsumexp is 0
-/// where the others are far below.
+/// x = scale * base + addend. The scale is the size of the factor that all atoms share, if its sign
+/// is proved, else 1: the base of
+/// -3 * z is -z. Values with a list are their own base: a list has them rounded, and the best of
+/// them less their logsumexp is 0 where the others are far below.
 Planner::Canonical Planner::canonical(NodeRef x) {
   if (g.hasList(x))
     return {x, g.constant(1), g.constant(0)};
@@ -225,8 +229,8 @@ Planner::Canonical Planner::underLogSumExp(NodeRef x) {
   return form;
 }
 
-/// A multiple of the exponents' base by a negative number, centred on the maximum of that: -2 * z under exp(-z) is largest where z
-/// is smallest. Other multiples find that maximum themselves.
+/// A multiple of the exponents' base by a negative number, centred on the maximum of that: -2 * z
+/// under exp(-z) is largest where z is smallest. Other multiples find that maximum themselves.
 std::optional<Planner::Centred> Planner::centreOnExponents(NodeRef pivot, Accumulator *exponents) {
   if (!exponents)
     return std::nullopt;
@@ -240,8 +244,8 @@ std::optional<Planner::Centred> Planner::centreOnExponents(NodeRef pivot, Accumu
   return Centred{{{g.div(of, by), exponents}}, addend};
 }
 
-/// pivot = sum of coefficient * (base - max) + rest + (sum of coefficient * max): every tensor of logits is centred on its
-/// own running maximum.
+/// pivot = sum of coefficient * (base - max) + rest + (sum of coefficient * max): every tensor of
+/// logits is centred on its own running maximum.
 Planner::Centred Planner::centre(NodeRef pivot, unsigned L, Accumulator *exponents) {
   if (!pivot->varying)
     return {{}, pivot};

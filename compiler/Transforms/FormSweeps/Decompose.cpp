@@ -1,4 +1,5 @@
-// Decompose.cpp - splits the body of a reduction into terms whose inside is finished, if that saves a sweep.
+// Decompose.cpp - splits the body of a reduction into terms whose inside is finished, if that saves
+// a sweep.
 #include "compiler/Transforms/FormSweeps/Planner.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
@@ -19,8 +20,8 @@ static Terms scale(Graph &g, Terms terms, NodeRef factor) {
   return terms;
 }
 
-/// A sum without the addends that cancel: added and subtracted as numbers, a large one leaves its rounding. What is not finite does not
-/// cancel.
+/// A sum without the addends that cancel: added and subtracted as numbers, a large one leaves its
+/// rounding. What is not finite does not cancel.
 static NodeRef withoutCancelled(Graph &g, NodeRef sum) {
   constexpr size_t kMostParts = 64; // operands may be shared many times over
   llvm::SmallVector<std::pair<NodeRef, int>> todo{{sum, 1}};
@@ -66,7 +67,8 @@ Term Planner::join(const Term &a, const Term &b) {
   return both;
 }
 
-/// Operands may be shared many times over: without a record, a loss of n products could take 2^n steps.
+/// Operands may be shared many times over: without a record, a loss of n products could take 2^n
+/// steps.
 std::optional<Terms> Planner::decompose(NodeRef node, unsigned L, bool top) {
   std::tuple key(node, L, top);
   if (auto known = decomposed.find(key); known != decomposed.end())
@@ -136,7 +138,8 @@ std::optional<Terms> Planner::decomposeOnce(NodeRef node, unsigned L, bool top) 
   }
 }
 
-/// x - logsumexp(x) = scale * base + addend - logsumexp, with the base that the maximum is of: entries and maximum cancel.
+/// x - logsumexp(x) = scale * base + addend - logsumexp, with the base that the maximum is of:
+/// entries and maximum cancel.
 std::optional<Terms> Planner::decomposeLogSoftmax(NodeRef node, unsigned L) {
   if (!node->is(NodeOp::Sub))
     return std::nullopt;
@@ -171,8 +174,8 @@ std::optional<Terms> Planner::decomposeProduct(NodeRef node, unsigned L, bool to
   return joined;
 }
 
-/// A condition along the vocabulary stays inside; one per token is pulled out like any factor, in front of all others: where
-/// it does not hold, they may be infinite.
+/// A condition along the vocabulary stays inside; one per token is pulled out like any factor, in
+/// front of all others: where it does not hold, they may be infinite.
 std::optional<Terms> Planner::decomposeSelect(NodeRef node, unsigned L, bool top) {
   NodeRef condition = node->operand(0);
   if (condition->varying && level(condition) > L)
@@ -213,7 +216,8 @@ std::pair<NodeRef, NodeRef> Planner::splitFinished(NodeRef factor, unsigned L) {
   return {factor, g.constant(1)};
 }
 
-/// 'value' times the numbers among 'factors', and 0 where one of the conditions does not hold, whatever the numbers are.
+/// 'value' times the numbers among 'factors', and 0 where one of the conditions does not hold,
+/// whatever the numbers are.
 NodeRef Planner::product(llvm::ArrayRef<NodeRef> factors, NodeRef value) {
   for (NodeRef factor : factors)
     if (factor->type == NodeType::Float)
@@ -268,9 +272,10 @@ Monomial monomialOf(NodeRef factor) {
 }
 } // namespace
 
-/// Addends that are finished and share an unfinished factor are joined into one value; purely uniform ones into one addend. Terms with an
-/// exponent stay as they are. Values as large as logits stay apart from smaller ones: in one sum, the small ones would be rounded at the
-/// size of the large ones.
+/// Addends that are finished and share an unfinished factor are joined into one value; purely
+/// uniform ones into one addend. Terms with an exponent stay as they are. Values as large as logits
+/// stay apart from smaller ones: in one sum, the small ones would be rounded at the size of the
+/// large ones.
 Terms Planner::regroup(llvm::ArrayRef<Term> terms, unsigned L) {
   struct Group {
     NodeRef outer, value;

@@ -1,5 +1,6 @@
-// EmitProgram.cpp - the parts of a program, last to first: a later part says which values it wants known, the earlier
-// finish yields them. Code inside the regions is EmitRegion.cpp and EmitSweep.cpp.
+// EmitProgram.cpp - the parts of a program, last to first: a later part says which values it wants
+// known, the earlier finish yields them. Code inside the regions is EmitRegion.cpp and
+// EmitSweep.cpp.
 #include "compiler/Transforms/FormSweeps/EmitProgram.h"
 using namespace mlir;
 using namespace logitile;
@@ -17,7 +18,7 @@ ProgramEmitter::ProgramEmitter(Planner &planner, const Placement &placement, Arr
     accumulatorStages[accumulator->number] = fusedStage();
 }
 
-// ---- points -------------------------------------------------------------------------------------------------------
+// ---- points -------------------------------------------------------------------------------------
 
 NodeRef ProgramEmitter::resolve(NodeRef node) const {
   for (auto [reduction, accumulator] : placement.fused)
@@ -33,14 +34,14 @@ int ProgramEmitter::pointOf(NodeRef node) {
     return it->second;
   int point = kFree;
   if (node->is(NodeOp::Accumulator))
-    point = stageOf(planner.accumulatorOf(node)) * kHops;
+    point = stageOf(planner.accumulatorOf(node)) * kStepsOfStage;
   else if (node->isInput(InputKind::Cotangent))
-    point = backwardStage() * kHops;
-  else if (node->isPlaceOfList()) // a hop after its list is made
-    point = stageOf(planner.accumulatorOf(node->operand(0))) * kHops + 1;
-  else if (node->is(NodeOp::SumList)) // a hop after the list is known
+    point = backwardStage() * kStepsOfStage;
+  else if (node->isPlaceOfList()) // a step after its list is made
+    point = stageOf(planner.accumulatorOf(node->operand(0))) * kStepsOfStage + 1;
+  else if (node->is(NodeOp::SumList)) // a step after the list is known
     point = std::max(pointOf(node->operand(0)), 0) + 1;
-  else if (node->is(NodeOp::Gather)) { // of memory: a hop after its index is known
+  else if (node->is(NodeOp::Gather)) { // of memory: a step after its index is known
     NodeRef index = resolve(node->operand(1));
     point = index->is(NodeOp::Input) ? kFree : std::max(pointOf(index), 0) + 1;
   } else {
@@ -79,7 +80,8 @@ Graph::Origin ProgramEmitter::findOrigin(NodeRef node) {
 
 static bool isEntryOfInput(NodeRef node) { return node->is(NodeOp::Gather) && !node->isPlaceOfList(); }
 
-/// exp2(x)[i] is exp of ln 2 times x[i], which has no more digits than ln 2 * x has along the vocabulary.
+/// exp2(x)[i] is exp of ln 2 times x[i], which has no more digits than ln 2 * x has along the
+/// vocabulary.
 Graph::Origin ProgramEmitter::originOfExponent(NodeRef exponent) {
   if (!exponent->is(NodeOp::Mul) || !exponent->operand(0)->isConstant() || planner.g.originOf(exponent))
     return originOf(exponent);
@@ -129,8 +131,9 @@ ProgramEmitter::Selection ProgramEmitter::findSelection(NodeRef node) {
   return {second.condition, product(first.taken, second.taken), product(first.other, second.other), second.isExponential};
 }
 
-/// Whether all per-token values and picks that the entry is made of are known where 'node' is: simplification may have dropped some.
-/// Entries of inputs in memory can be gathered there, and arithmetic be computed there; picks and sums cannot be added any more.
+/// Whether all per-token values and picks that the entry is made of are known where 'node' is:
+/// simplification may have dropped some. Entries of inputs in memory can be gathered there, and
+/// arithmetic be computed there; picks and sums cannot be added any more.
 bool ProgramEmitter::hasPartsOf(NodeRef node, Graph::Origin origin) {
   SmallVector<NodeRef> order = Graph::topological(node);
   DenseSet<NodeRef> parts(order.begin(), order.end()), seen;
@@ -158,8 +161,9 @@ bool ProgramEmitter::hasPartsOf(NodeRef node, Graph::Origin origin) {
   return true;
 }
 
-/// Exponents may have the negative of the value: in logsumexp(3 * x - 3 * x[i]), the addend is an entry of -3 * x. The value is
-/// rounded as a whole where it is the base itself, and where no exponents are made of it.
+/// Exponents may have the negative of the value: in logsumexp(3 * x - 3 * x[i]), the addend is an
+/// entry of -3 * x. The value is rounded as a whole where it is the base itself, and where no
+/// exponents are made of it.
 Planner::Canonical ProgramEmitter::partsOfEntry(NodeRef node, Graph::Origin origin) {
   Graph &g = planner.g;
   NodeRef value = origin.value, negative = g.neg(value);
@@ -220,7 +224,7 @@ bool ProgramEmitter::isCheap(NodeRef node) {
   return ops.size() <= kFewOps;
 }
 
-// ---- what has to be known --------------------------------------------------------------------------------------------
+// ---- what has to be known -----------------------------------------------------------------------
 
 std::string ProgramEmitter::uniqueName(NodeRef node, Part part) {
   std::string base;
@@ -236,7 +240,7 @@ std::string ProgramEmitter::uniqueName(NodeRef node, Part part) {
 }
 
 std::string ProgramEmitter::finishName(int point) {
-  return "finish" + std::to_string(point / kHops) + (point % kHops ? "_" + std::to_string(point % kHops) : "");
+  return "finish" + std::to_string(point / kStepsOfStage) + (point % kStepsOfStage ? "_" + std::to_string(point % kStepsOfStage) : "");
 }
 
 std::string ProgramEmitter::placesName(PlaceKey key) {
@@ -379,7 +383,7 @@ static SmallVector<StringRef> directIndices(ArrayRef<std::pair<StringRef, NodeRe
   return names;
 }
 
-// ---- the program --------------------------------------------------------------------------------------------------------
+// ---- the program --------------------------------------------------------------------------------
 
 ProgramOp ProgramEmitter::emit(LossOp loss) {
   builder.setInsertionPoint(loss);
@@ -435,28 +439,28 @@ void ProgramEmitter::emitSweep(unsigned stage, Phase phase, const SweepAccumulat
   auto sweep = SweepOp::create(builder, program.getLoc(), name, phase, /*along=*/StringAttr(), builder.getStrArrayAttr(stateNames),
                                builder.getTypeArrayAttr(types), places.empty() ? DenseI64ArrayAttr() : builder.getDenseI64ArrayAttr(places),
                                picks.empty() ? ArrayAttr() : builder.getArrayAttr(picks));
-  emitSweepRegions(*this, sweep, accumulators, stage * kHops);
+  emitSweepRegions(*this, sweep, accumulators, stage * kStepsOfStage);
 }
 
-/// The finishes of one stage, hops descending: hop 0 takes the sweep's state.
+/// The finishes of one stage, steps descending: step 0 takes the sweep's state.
 void ProgramEmitter::emitFinishes(unsigned stage, Phase phase, const SweepAccumulators &accumulators, StringRef sweep) {
   while (std::optional<int> point = lastPoint(stage)) {
     emitPlaceFinishes(*point, phase); // behind the finish of the same point, which they may ask for more
     if (!requests.count(*point))
       continue;
-    emitFinish(*point, phase, *point % kHops == 0 ? &accumulators : nullptr, sweep);
+    emitFinish(*point, phase, *point % kStepsOfStage == 0 ? &accumulators : nullptr, sweep);
     requests.erase(*point);
   }
 }
 
 /// The last point of a stage at which a value is wanted.
 std::optional<int> ProgramEmitter::lastPoint(unsigned stage) const {
-  int first = stage * kHops, last = -1;
+  int first = stage * kStepsOfStage, last = -1;
   for (const auto &[point, unused] : requests)
-    if (point < first + kHops)
+    if (point < first + kStepsOfStage)
       last = std::max(last, point);
   for (const auto &[key, unused] : placeRequests)
-    if (std::get<0>(key) < first + kHops)
+    if (std::get<0>(key) < first + kStepsOfStage)
       last = std::max(last, std::get<0>(key));
   return last >= first ? std::optional(last) : std::nullopt;
 }
@@ -553,7 +557,7 @@ void ProgramEmitter::emitListFinish(Accumulator *list, StringRef name, IntegerAt
                                  builder.getI64IntegerAttr(llvm::find(lists, list) - lists.begin()), /*given=*/ArrayAttr(),
                                  /*places=*/IntegerAttr(), /*summed=*/false, place);
   Block &block = finish.getBody().emplaceBlock();
-  RegionEmitter emitter(*this, block, stage * kHops, /*isFinish=*/false);
+  RegionEmitter emitter(*this, block, stage * kStepsOfStage, /*isFinish=*/false);
   for (auto [type, label] : {std::pair(NodeType::Float, "value"), {NodeType::Int, "index"}}) {
     Value argument = block.addArgument(typeOf(builder.getContext(), type), NameLoc::get(builder.getStringAttr(label)));
     emitter.bindNode(planner.resultOfList(list, type), argument);
@@ -568,7 +572,7 @@ void ProgramEmitter::emitListFinish(Accumulator *list, StringRef name, IntegerAt
   finish.setResultTypesAttr(builder.getTypeArrayAttr(llvm::map_to_vector(results, [](Value value) { return value.getType(); })));
 }
 
-// ---- gradients ------------------------------------------------------------------------------------------------------------
+// ---- gradients ----------------------------------------------------------------------------------
 
 void ProgramEmitter::emitAdjoint(const GradientNodes &gradient, Value dense, ValueRange columns, ValueRange coefficients) {
   IntegerAttr index = gradient.index < 0 ? IntegerAttr() : builder.getI64IntegerAttr(gradient.index);
@@ -584,7 +588,7 @@ void ProgramEmitter::emitGradient() {
   builder.setInsertionPointToStart(&program.getBody().front());
   auto op = GradientOp::create(builder, program.getLoc(), /*exponential=*/false);
   Block &block = op.getBody().emplaceBlock();
-  RegionEmitter emitter(*this, block, fusedStage() * kHops, /*isFinish=*/false);
+  RegionEmitter emitter(*this, block, fusedStage() * kStepsOfStage, /*isFinish=*/false);
   Type i32 = builder.getI32Type(), f32 = builder.getF32Type();
   for (const GradientNodes &gradient : gradients) {
     if (gradient.isPerToken())
@@ -593,9 +597,10 @@ void ProgramEmitter::emitGradient() {
     SmallVector<Value> columns, coefficients;
     for (auto [i, row] : llvm::enumerate(gradient.rows)) {
       auto [column, coefficient] = row;
-      // A result of its own: kernels may change it in place. Its name is for reading; the adjoint has its number.
+      // A result of its own: kernels may change it in place. Its name is for reading; the adjoint
+      // has its number.
       std::string name = ("row." + gradient.name + "." + Twine(i)).str();
-      int point = std::max<int>(pointOf(coefficient), backwardStage() * kHops);
+      int point = std::max<int>(pointOf(coefficient), backwardStage() * kStepsOfStage);
       Request wanted{name, coefficient, Part::Whole, false};
       ResultAttr own = column->places > 0 ? addPlaceRequest({point, column->places, false}, wanted) : addRequest(point, wanted);
       auto read = [&](ResultAttr known, Type type) -> Value { return KnownOp::create(emitter.ops(), gradient.loc, type, known); };
@@ -621,7 +626,7 @@ void ProgramEmitter::emitPerTokenGradients() {
     if (gradient.dense) {
       // For reading: the adjoint below has the number of the result.
       std::string name = ("gradient." + gradient.name).str() + (gradient.index < 0 ? "" : "." + std::to_string(gradient.index));
-      int point = std::max<int>(pointOf(gradient.dense), backwardStage() * kHops);
+      int point = std::max<int>(pointOf(gradient.dense), backwardStage() * kStepsOfStage);
       Request wanted{name, gradient.dense, Part::Whole, false};
       ResultAttr known = gradient.places > 0 ? addPlaceRequest({point, gradient.places, false}, wanted) : addRequest(point, wanted);
       dense = KnownOp::create(builder, gradient.loc, builder.getF32Type(), known);

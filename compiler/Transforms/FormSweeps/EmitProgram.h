@@ -1,4 +1,5 @@
-// EmitProgram.h - prints a placed plan as a program: where each per-token value becomes known, and as which result.
+// EmitProgram.h - prints a placed plan as a program: where each per-token value becomes known, and
+// as which result.
 #pragma once
 #include "compiler/Expression/Import.h"
 #include "compiler/Transforms/FormSweeps/Placement.h"
@@ -9,10 +10,11 @@ namespace logitile {
 /// The part of a per-token value that carries its rounding error along.
 enum class Part { Whole, High, Low };
 
-/// Points of a program at which values become known: stage * kHops + hop. Stage 0 needs no logits; stage i follows
-/// forward sweep i; then come the start of the backward phase, its sweeps, and the end of the gradient pass. Hops within
-/// a stage are values read from memory at an index that the hop before it found.
-constexpr int kHops = 1024;
+/// Points of a program at which values become known: stage * kStepsOfStage + step. Stage 0 needs no
+/// logits; stage i follows forward sweep i; then come the start of the backward phase, its sweeps,
+/// and the end of the gradient pass. Steps within a stage are values read from memory at an index
+/// that the step before it found.
+constexpr int kStepsOfStage = 1024;
 constexpr int kFree = -1; // inputs, constants, and what is cheap to make of them
 
 class RegionEmitter;
@@ -31,16 +33,19 @@ public:
   Planner &planner;
   /// The point at which a uniform value is known.
   int pointOf(NodeRef node);
-  /// What a reduction stands for; any other node is its own. A fused sum stands for the result of its accumulator.
+  /// What a reduction stands for; any other node is its own. A fused sum stands for the result of
+  /// its accumulator.
   NodeRef resolve(NodeRef node) const;
   /// Whether a uniform value has a low part.
   bool hasLow(NodeRef node);
-  /// The varying expression that the uniform 'node' is one entry of, if that entry can be made where 'node' is.
+  /// The varying expression that the uniform 'node' is one entry of, if that entry can be made
+  /// where 'node' is.
   Graph::Origin originOf(NodeRef node);
-  /// p[select(c, i, j)] of a product of exponentials, which is traced with the selection inside: select(c, p[i], p[j]), so that each
-  /// branch is an entry. Null for other nodes.
+  /// p[select(c, i, j)] of a product of exponentials, which is traced with the selection inside:
+  /// select(c, p[i], p[j]), so that each branch is an entry. Null for other nodes.
   NodeRef asSelectedEntries(NodeRef node);
-  /// The value that 'node' is an entry of as scale * base + addend, with the base that exponents have.
+  /// The value that 'node' is an entry of as scale * base + addend, with the base that exponents
+  /// have.
   Planner::Canonical partsOfEntry(NodeRef node, Graph::Origin origin);
   /// Whether a value that needs no logits is so cheap that every region makes it again.
   bool isCheap(NodeRef node);
@@ -48,14 +53,16 @@ public:
   ResultAttr request(NodeRef node, Part part);
   /// Asks the finish at a place of a list for the value or the index there.
   ResultAttr requestPlace(NodeRef node);
-  /// Asks the finish that puts a list of largest entries in order for the values or the indices, for later parts.
+  /// Asks the finish that puts a list of largest entries in order for the values or the indices,
+  /// for later parts.
   ResultAttr requestListed(NodeRef list);
   /// Asks the finish that goes through the places of 'sum's list for their sum.
   ResultAttr requestSum(NodeRef sum);
   /// The pick of a sweep that 'accumulator' stands for.
   ResultAttr pickOf(NodeRef accumulator);
   unsigned stageOf(const Accumulator *accumulator) const { return accumulatorStages.lookup(accumulator->number); }
-  /// A region needs a slot of row state that no sweep before it has, by a fault of this pass: the program is of no use.
+  /// A region needs a slot of row state that no sweep before it has, by a fault of this pass: the
+  /// program is of no use.
   void reportMissing(NodeRef accumulator);
 
 private:
@@ -69,7 +76,8 @@ private:
   void requestChecks();
   std::string uniqueName(NodeRef node, Part part);
   ResultAttr addRequest(int point, Request request);
-  /// Where finishes that go through places are asked for: after which point, how many places, whether they add up.
+  /// Where finishes that go through places are asked for: after which point, how many places,
+  /// whether they add up.
   using PlaceKey = std::tuple<int, int64_t, bool>;
   ResultAttr addPlaceRequest(PlaceKey key, Request request);
   static std::string placesName(PlaceKey key);
@@ -88,7 +96,8 @@ private:
   void emitPerTokenGradients();
   void emitAdjoint(const GradientNodes &gradient, mlir::Value dense, mlir::ValueRange columns, mlir::ValueRange coefficients);
   Graph::Origin findOrigin(NodeRef node);
-  /// Two values of which a condition selects one; whether they are products of exponentials, or what exponents are made of.
+  /// Two values of which a condition selects one; whether they are products of exponentials, or
+  /// what exponents are made of.
   struct Selection {
     NodeRef condition = nullptr, taken = nullptr, other = nullptr;
     bool isExponential = false;
@@ -127,10 +136,12 @@ private:
 /// Emits scalar code into one region of a program.
 class RegionEmitter {
 public:
-  /// A finish computes the values of its point and later hops; another region reads all non-free values as known.
+  /// A finish computes the values of its point and later steps; another region reads all non-free
+  /// values as known.
   RegionEmitter(ProgramEmitter &program, mlir::Block &block, int point, bool isFinish)
       : program(program), builder(mlir::OpBuilder::atBlockEnd(&block)), point(point), isFinish(isFinish) {}
-  /// Emits varying values at entry 'index' of the vocabulary, with the operations of a region along it: the bits are equal.
+  /// Emits varying values at entry 'index' of the vocabulary, with the operations of a region along
+  /// it: the bits are equal.
   RegionEmitter(RegionEmitter &parent, NodeRef index)
       : program(parent.program), builder(parent.builder), point(parent.point), isFinish(false), parent(&parent), index(index) {}
 
@@ -146,7 +157,8 @@ public:
     mlir::Value high, low;
     mlir::Value sum(RegionEmitter &emitter) const { return low ? emitter.add(high, low) : high; }
   };
-  /// A varying value with the rounding of sums of two tensors of logits, and of their products with per-token values.
+  /// A varying value with the rounding of sums of two tensors of logits, and of their products with
+  /// per-token values.
   Pair exactPair(NodeRef node) { return exactPair(node, /*ofAllSums=*/false); }
   /// Whether exponents are made of this value, rounded: so are its sums, for the two may cancel.
   bool isRounded(NodeRef node) const;

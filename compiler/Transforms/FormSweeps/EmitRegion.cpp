@@ -1,11 +1,11 @@
-// EmitRegion.cpp - scalar code of one region. Per-token sums, differences and products carry their rounding error along
-// as (high, low); they enter vocabulary code as (x - high) - low.
+// EmitRegion.cpp - scalar code of one region. Per-token sums, differences and products carry their
+// rounding error along as (high, low); they enter vocabulary code as (x - high) - low.
 #include "compiler/Transforms/FormSweeps/EmitProgram.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 using namespace mlir;
 using namespace logitile;
 
-// ---- places ---------------------------------------------------------------------------------------------------------
+// ---- places -------------------------------------------------------------------------------------
 
 static Location withoutName(Location loc) {
   auto named = dyn_cast<NameLoc>(loc);
@@ -24,7 +24,7 @@ Location RegionEmitter::placeOf(Location value) const {
   return named ? NameLoc::get(named.getName(), both) : both;
 }
 
-// ---- small pieces of code -------------------------------------------------------------------------------------------
+// ---- small pieces of code -----------------------------------------------------------------------
 
 Value RegionEmitter::f32(double number) {
   return arith::ConstantOp::create(builder, where(), builder.getF32FloatAttr(static_cast<float>(number)));
@@ -56,7 +56,7 @@ void RegionEmitter::bind(const Accumulator *accumulator, Value high, Value low) 
   stateLows[accumulator->number] = finiteOrZero(low);
 }
 
-// ---- values ---------------------------------------------------------------------------------------------------------
+// ---- values -------------------------------------------------------------------------------------
 
 /// Whether the region reads 'node' instead of computing it.
 bool RegionEmitter::isKnown(NodeRef node) {
@@ -85,8 +85,9 @@ RegionEmitter &RegionEmitter::atEntry(NodeRef index) {
   return *emitter;
 }
 
-/// What 'node' is at the entry of this emitter, where it is constant although an operand is not, as a product with 0 is; else null.
-/// Of constant operands it is computed as the sweep computes it: rounded, while constants of the graph are exact.
+/// What 'node' is at the entry of this emitter, where it is constant although an operand is not, as
+/// a product with 0 is; else null. Of constant operands it is computed as the sweep computes it:
+/// rounded, while constants of the graph are exact.
 NodeRef RegionEmitter::constantEntry(NodeRef node) {
   Graph &g = program.planner.g;
   if (!parent || !node->varying || g.branchAt(node, index))
@@ -180,7 +181,7 @@ Value RegionEmitter::gather(NodeRef node) {
   return select(inside, accumulator, node->type == NodeType::Float ? f32(std::numeric_limits<float>::quiet_NaN()) : i32(-1));
 }
 
-// ---- exponentials ---------------------------------------------------------------------------------------------------
+// ---- exponentials -------------------------------------------------------------------------------
 
 Value RegionEmitter::maximumOf(const Accumulator *accumulator) {
   if (parent)
@@ -190,7 +191,8 @@ Value RegionEmitter::maximumOf(const Accumulator *accumulator) {
   return value(program.planner.resultOf(const_cast<Accumulator *>(accumulator)));
 }
 
-/// a * b + c for the operands of a scaled value: one rounding, and c alone where a weight of 0 wins.
+/// a * b + c for the operands of a scaled value: one rounding, and c alone where a weight of 0
+/// wins.
 Value RegionEmitter::scaledPlus(NodeRef node, Value c) {
   Value a = value(node->operand(0)), b = value(node->operand(1)), result = fma(a, b, c);
   if (!node->is(NodeOp::MultiplyNoNan))
@@ -199,8 +201,9 @@ Value RegionEmitter::scaledPlus(NodeRef node, Value c) {
   return select(vanishes, c, result);
 }
 
-/// The maximum is that of rounded values, so the largest exponential is 1. A sum of two tensors of logits may be subtracted
-/// from what cancels it, and keeps its rounding. So does every sum that is the exponent of a product.
+/// The maximum is that of rounded values, so the largest exponential is 1. A sum of two tensors of
+/// logits may be subtracted from what cancels it, and keeps its rounding. So does every sum that is
+/// the exponent of a product.
 Value RegionEmitter::distanceFrom(const Accumulator *max) {
   NodeRef base = program.resolve(max->base);
   setLoc(base->loc);
@@ -268,7 +271,7 @@ Value RegionEmitter::softmax(NodeRef node) {
   return select(finite, mul(e, value(inverse)), direct);
 }
 
-// ---- pairs ------------------------------------------------------------------------------------------------------------
+// ---- pairs --------------------------------------------------------------------------------------
 
 /// Whether 'value' may be 'other' itself, chosen by a condition or an order.
 bool RegionEmitter::mayBe(NodeRef value, NodeRef other) const {
@@ -384,9 +387,9 @@ RegionEmitter::Pair RegionEmitter::logSoftmaxPair(const LogSoftmax &of) {
   return {high, withCancelled(low, of.addend)};
 }
 
-/// One entry of scale * base + addend, with the base rounded as it is in exponents: what is subtracted from a logsumexp of all
-/// entries is one of them. Null for a base that exponents do not round, and where 'node' is the addend itself, as -lse is where
-/// x is 0 in x - lse.
+/// One entry of scale * base + addend, with the base rounded as it is in exponents: what is
+/// subtracted from a logsumexp of all entries is one of them. Null for a base that exponents do not
+/// round, and where 'node' is the addend itself, as -lse is where x is 0 in x - lse.
 RegionEmitter::Pair RegionEmitter::makeEntryPair(NodeRef node, Graph::Origin origin) {
   auto [base, scale, addend] = program.partsOfEntry(node, origin);
   if (program.resolve(addend) == node)
@@ -417,7 +420,8 @@ RegionEmitter::Pair RegionEmitter::addPairs(Pair a, Pair b, bool subtracts, bool
   return {high, low};
 }
 
-/// A value that is not finite is in the high part alone: products with it are what they would be without pairs.
+/// A value that is not finite is in the high part alone: products with it are what they would be
+/// without pairs.
 RegionEmitter::Pair RegionEmitter::factorOf(NodeRef node) {
   Pair pair = pairOf(node);
   if (!pair.low || node->varying)
@@ -426,7 +430,8 @@ RegionEmitter::Pair RegionEmitter::factorOf(NodeRef node) {
   return {select(isFinite, pair.high, pair.sum(*this)), select(isFinite, pair.low, f32(0))};
 }
 
-/// A varying value times one per token: the low part is that of the value, the product itself is rounded.
+/// A varying value times one per token: the low part is that of the value, the product itself is
+/// rounded.
 RegionEmitter::Pair RegionEmitter::scalePair(NodeRef node) {
   NodeRef x = node->operand(0), factor = node->operand(1);
   if (!x->varying)
@@ -496,7 +501,8 @@ RegionEmitter::Pair RegionEmitter::makeExactPair(NodeRef node, bool ofAllSums) {
   return {high, low};
 }
 
-/// A scaled value, what the product loses, and the product with what the factor has lost: 1 / 3 is no float32.
+/// A scaled value, what the product loses, and the product with what the factor has lost: 1 / 3 is
+/// no float32.
 RegionEmitter::Pair RegionEmitter::exactlyScaled(NodeRef node, bool ofAllSums) {
   NodeRef x = node->operand(0), factor = node->operand(1);
   if (!x->varying)

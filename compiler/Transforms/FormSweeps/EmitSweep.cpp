@@ -74,7 +74,7 @@ public:
   RegionEmitter emit;
 };
 
-// ---- init and candidate -----------------------------------------------------------------------------------------------------
+// ---- init and candidate -------------------------------------------------------------------------
 
 void emitInit(SweepRegion &region, ArrayRef<Type> types) {
   RegionEmitter &emit = region.emit;
@@ -118,15 +118,15 @@ RegionEmitter::Pair addPair(RegionEmitter &emit, Value high, Value low, RegionEm
   return {sum, term.low ? emit.add(lows, term.low) : lows};
 }
 
-/// high + low + term, where no term is negative: Dekker's fast two-sum, three operations fewer than 'addPair'. What the sum loses is
-/// exact, unless the term is larger than all before it together. Then up to 2^-24 of the term may be missing, as in a sum that is
-/// rounded once.
+/// high + low + term, where no term is negative: Dekker's fast two-sum, three operations fewer than
+/// 'addPair'. What the sum loses is exact, unless the term is larger than all before it together.
+/// Then up to 2^-24 of the term may be missing, as in a sum that is rounded once.
 RegionEmitter::Pair addExponential(RegionEmitter &emit, Value high, Value low, Value term) {
   Value sum = emit.add(high, term);
   return {sum, emit.add(low, emit.sub(term, emit.sub(sum, high)))};
 }
 
-// ---- update ---------------------------------------------------------------------------------------------------------------
+// ---- update -------------------------------------------------------------------------------------
 
 class Update {
 public:
@@ -198,7 +198,8 @@ private:
     return columnValue;
   }
 
-  /// The product of exponential, factors and centred pivot: 0 where a weight is, and where a condition does not hold.
+  /// The product of exponential, factors and centred pivot: 0 where a weight is, and where a
+  /// condition does not hold.
   Value summand(Accumulator *accumulator) {
     Value v = emit.exponential(accumulator->max, accumulator->scale);
     for (NodeRef factor : numbers(accumulator))
@@ -259,7 +260,8 @@ private:
     return moment ? moment : emit.f32(0);
   }
 
-  /// Better, or the first NaN, or the first of all. Columns ascend, so an equal value never takes over.
+  /// Better, or the first NaN, or the first of all. Columns ascend, so an equal value never takes
+  /// over.
   void updateArg(Accumulator *accumulator) {
     OpBuilder &b = emit.ops();
     Location loc = emit.placeOf(accumulator->base->loc);
@@ -283,7 +285,7 @@ private:
   Value columnValue;
 };
 
-// ---- merge ------------------------------------------------------------------------------------------------------------------
+// ---- merge --------------------------------------------------------------------------------------
 
 class Merge {
 public:
@@ -339,8 +341,9 @@ private:
     }
   }
 
-  /// The sum of one side, moved to the merged maxima: scaled, and its moment shifted by what its pivot moved. A mean may be small
-  /// where maxima are large: what moments and their weights lose to rounding stays in the low parts.
+  /// The sum of one side, moved to the merged maxima: scaled, and its moment shifted by what its
+  /// pivot moved. A mean may be small where maxima are large: what moments and their weights lose
+  /// to rounding stays in the low parts.
   RegionEmitter::Pair rebased(Accumulator *accumulator, ArrayRef<Value> side) {
     Value sum = side[layout.slot(accumulator)], low = side[layout.slot(accumulator) + 1];
     if (accumulator->pivot) {

@@ -1,9 +1,11 @@
-// Finish.cpp - terms become accumulators, and the sum a uniform expression of their results; or they become one value again.
+// Finish.cpp - terms become accumulators, and the sum a uniform expression of their results; or
+// they become one value again.
 #include "compiler/Transforms/FormSweeps/Planner.h"
 #include "llvm/ADT/STLExtras.h"
 using namespace logitile;
 
-/// The only factor as large as logits gets a pivot, where its maximum is known: its large part would round the sum.
+/// The only factor as large as logits gets a pivot, where its maximum is known: its large part
+/// would round the sum.
 NodeRef Planner::pivotOf(const Term &term) {
   NodeRef unbounded = nullptr;
   for (NodeRef factor : term.factors) {
@@ -18,7 +20,8 @@ NodeRef Planner::pivotOf(const Term &term) {
   return term.exponent && isCentrable(unbounded, canonical(term.exponent).base) ? unbounded : nullptr;
 }
 
-/// Whether all that is as large as logits in 'pivot' is linear in them, or a multiple of the exponent's base: its maximum is known.
+/// Whether all that is as large as logits in 'pivot' is linear in them, or a multiple of the
+/// exponent's base: its maximum is known.
 bool Planner::isCentrable(NodeRef pivot, NodeRef base) {
   constexpr size_t kMostParts = 16;
   llvm::SmallVector<NodeRef> parts{pivot};
@@ -61,7 +64,8 @@ llvm::SmallVector<Planner::Group> Planner::groupTerms(const Terms &terms) {
 }
 
 namespace {
-/// Finds the condition without which a factor is zero because no branch of it is taken; null where there is none for each token.
+/// Finds the condition without which a factor is zero because no branch of it is taken; null where
+/// there is none for each token.
 class Guards {
 public:
   explicit Guards(Graph &g) : g(g) {}
@@ -103,7 +107,8 @@ private:
   Graph &g;
   llvm::DenseMap<NodeRef, NodeRef> found; // walks of a graph that is no tree
 };
-/// 'value', which 'factor' makes 0 where 'guards' find that no branch is taken: what it is multiplied with may be no number there.
+/// 'value', which 'factor' makes 0 where 'guards' find that no branch is taken: what it is
+/// multiplied with may be no number there.
 NodeRef guarded(Graph &g, Guards &guards, NodeRef factor, NodeRef value) {
   NodeRef guard = guards.of(factor);
   return guard ? g.select(guard, value, g.constant(0)) : value;
@@ -149,7 +154,8 @@ private:
       factors.push_back(node);
   }
 };
-/// The sum of large products, which may cancel: so the factors that all of them share multiply what is left.
+/// The sum of large products, which may cancel: so the factors that all of them share multiply what
+/// is left.
 NodeRef sumOfProducts(Graph &g, llvm::ArrayRef<NodeRef> addends) {
   llvm::SmallVector<Product> products;
   for (NodeRef addend : addends)
@@ -176,8 +182,8 @@ NodeRef sumOfProducts(Graph &g, llvm::ArrayRef<NodeRef> addends) {
 }
 } // namespace
 
-/// The sum of 'plain' with (pivot - centre) as a further factor. One that is there already brings its own centre, which
-/// may be another one than this pivot would get by now.
+/// The sum of 'plain' with (pivot - centre) as a further factor. One that is there already brings
+/// its own centre, which may be another one than this pivot would get by now.
 Accumulator *Planner::placeMoment(const Accumulator &plain, Accumulator *weights, NodeRef pivot) {
   Centred centred = centre(pivot, plain.level - 1, plain.max);
   Accumulator moment = plain;
@@ -189,7 +195,8 @@ Accumulator *Planner::placeMoment(const Accumulator &plain, Accumulator *weights
   return intern(moment);
 }
 
-/// factor * sum. An infinite factor says nothing where the sum has no addend: conditions may hold nowhere, and weights may all be 0.
+/// factor * sum. An infinite factor says nothing where the sum has no addend: conditions may hold
+/// nowhere, and weights may all be 0.
 NodeRef Planner::timesSum(NodeRef factor, Accumulator sum) {
   NodeRef product = g.mul(factor, resultOf(intern(sum)));
   NodeRef condition = conditionOf(sum.factors);
@@ -211,8 +218,8 @@ NodeRef Planner::timesSum(NodeRef factor, Accumulator sum) {
   return g.select(g.compare(Predicate::Ne, size, none), product, g.constant(0));
 }
 
-/// 'product', or NaN where the exponential is 0 because the sum that it leaves is infinite: exponents were so large that their
-/// rounding is beyond the range of an exponential.
+/// 'product', or NaN where the exponential is 0 because the sum that it leaves is infinite:
+/// exponents were so large that their rounding is beyond the range of an exponential.
 NodeRef Planner::whereInRange(Accumulator &sum, NodeRef exponential, NodeRef product) {
   if (!sum.max->keepsRounding())
     return product;
@@ -241,8 +248,9 @@ NodeRef Planner::finish(const Terms &terms, unsigned L, bool isMean) {
     bool unweighted = !group.exponent && group.factors.empty();
     Accumulator *weights = unweighted ? nullptr : intern(plain);
 
-    // The sum is inner + uniform * weights. Under an exponential a pivot is centred on the maxima when it is raw, or when
-    // an addend was pulled beside it; a body that is normalised already is not. Plain sums keep their rounding instead.
+    // The sum is inner + uniform * weights. Under an exponential a pivot is centred on the maxima
+    // when it is raw, or when an addend was pulled beside it; a body that is normalised already is
+    // not. Plain sums keep their rounding instead.
     bool pulled = llvm::any_of(group.parts, [](auto &part) { return !part.second; });
     NodeRef inner = g.constant(0);
     llvm::SmallVector<NodeRef> large, small; // what is uniform
@@ -280,8 +288,8 @@ NodeRef Planner::finish(const Terms &terms, unsigned L, bool isMean) {
   return total;
 }
 
-/// Takes the varying numbers that are factors of all terms out of them. The parts of a gradient may cancel, so they are added
-/// before the derivatives of what they flow through multiply the sum.
+/// Takes the varying numbers that are factors of all terms out of them. The parts of a gradient may
+/// cancel, so they are added before the derivatives of what they flow through multiply the sum.
 static llvm::SmallVector<NodeRef> takeCommonFactors(Terms &terms) {
   llvm::SmallVector<NodeRef> common;
   if (terms.size() < 2)

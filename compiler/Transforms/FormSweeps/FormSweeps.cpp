@@ -1,4 +1,5 @@
-// FormSweeps.cpp - the pass from a differentiated loss to a program. Levels, placement and printing have files of their own.
+// FormSweeps.cpp - the pass from a differentiated loss to a program. Levels, placement and printing
+// have files of their own.
 #include "compiler/Passes.h"
 #include "compiler/Transforms/FormSweeps/EmitProgram.h"
 using namespace mlir;

@@ -1,4 +1,5 @@
-// Placement.h - which sweep computes which accumulator: forward, backward, or fused in the gradient pass.
+// Placement.h - which sweep computes which accumulator: forward, backward, or fused in the gradient
+// pass.
 #pragma once
 #include "compiler/Transforms/FormSweeps/Planner.h"
 
@@ -14,7 +15,8 @@ struct GradientNodes {
 
   /// One value per token or for the call: read by no kernel that runs over the vocabulary.
   bool isPerToken() const { return kind == InputKind::Token || kind == InputKind::Scalar; }
-  /// The runtime fills the gradient with zeros: no kernel needs its memory, which the call has only for inputs that kernels read.
+  /// The runtime fills the gradient with zeros: no kernel needs its memory, which the call has only
+  /// for inputs that kernels read.
   bool isOfInputThatNothingReaches() const {
     bool isReached = !rows.empty() || (dense && !dense->isConstant(0));
     return !isReached && (kind == InputKind::Vocab || kind == InputKind::Dense);
@@ -28,9 +30,10 @@ struct Placement {
   llvm::SmallVector<std::pair<NodeRef, Accumulator *>> fused;
 };
 
-/// 1. Forward sweeps hold what outputs reach. 2. What a gradient per element needs joins a forward sweep where its level
-/// allows, else a backward sweep. 3. A sum that only a gradient per token needs, and whose accumulators are not there yet, is fused;
-/// of slices it is not, for the gradient pass has nothing to merge behind it.
+/// 1. Forward sweeps hold what outputs reach. 2. What a gradient per element needs joins a forward
+/// sweep where its level allows, else a backward sweep. 3. A sum that only a gradient per token
+/// needs, and whose accumulators are not there yet, is fused; of slices it is not, for the gradient
+/// pass has nothing to merge behind it.
 Placement placeAccumulators(Planner &planner, llvm::ArrayRef<std::pair<llvm::StringRef, NodeRef>> outputs,
                             llvm::ArrayRef<GradientNodes> gradients);
 } // namespace logitile

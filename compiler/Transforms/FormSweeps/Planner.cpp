@@ -1,10 +1,11 @@
-// Planner.cpp - levels of values, and the accumulator or finish of every reduction. How a body comes apart is Decompose.cpp.
+// Planner.cpp - levels of values, and the accumulator or finish of every reduction. How a body
+// comes apart is Decompose.cpp.
 #include "compiler/Transforms/FormSweeps/Planner.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"
 using namespace logitile;
 
-// ---- accumulators ----------------------------------------------------------------------------------------------------
+// ---- accumulators -------------------------------------------------------------------------------
 
 llvm::SmallVector<NodeRef> Accumulator::bodies() const {
   llvm::SmallVector<NodeRef> bodies;
@@ -33,8 +34,9 @@ llvm::SmallVector<Accumulator *> Accumulator::needs() const {
   return needs;
 }
 
-/// Accumulators are one where all but the number, the level and what follows from the rest agree, forward or backward. One of an
-/// earlier sweep serves as well, except as the weights of a moment that is moved in its own sweep.
+/// Accumulators are one where all but the number, the level and what follows from the rest agree,
+/// forward or backward. One of an earlier sweep serves as well, except as the weights of a moment
+/// that is moved in its own sweep.
 Accumulator *Planner::intern(Accumulator accumulator, bool sameSweep) {
   for (const std::unique_ptr<Accumulator> &known : accumulators) {
     bool same = known->kind == accumulator.kind && known->base == accumulator.base && known->max == accumulator.max &&
@@ -116,7 +118,7 @@ Accumulator *Planner::listOf(NodeRef node) {
   return nullptr;
 }
 
-// ---- levels -----------------------------------------------------------------------------------------------------
+// ---- levels -------------------------------------------------------------------------------------
 
 unsigned Planner::level(NodeRef root) {
   if (auto it = levels.find(root); it != levels.end())
@@ -213,8 +215,8 @@ unsigned Planner::placeList(NodeRef reduction) {
   return placed->level;
 }
 
-/// An input in memory is gathered once the index is known; logits, and entries that another slice may have, are caught as
-/// they pass.
+/// An input in memory is gathered once the index is known; logits, and entries that another slice
+/// may have, are caught as they pass.
 unsigned Planner::placeGather(NodeRef reduction) {
   NodeRef input = reduction->operand(0), index = reduction->operand(1);
   NodeRef listed = input->isListed() ? placeOfList(accumulatorOf(resolved(input)), index, reduction->type) : listedEntry(input, index);
@@ -253,8 +255,8 @@ NodeRef Planner::caught(Accumulator *accumulator) {
   return accumulator->base->type == NodeType::Bool ? g.compare(Predicate::Ne, result, g.integer(0)) : result;
 }
 
-/// A sum that comes apart saves a sweep. Of n nested reductions each comes apart into as many terms as there are reductions
-/// below it: where there is much state already, a sweep costs less.
+/// A sum that comes apart saves a sweep. Of n nested reductions each comes apart into as many terms
+/// as there are reductions below it: where there is much state already, a sweep costs less.
 bool Planner::placeSum(NodeRef reduction, unsigned L) {
   constexpr size_t kFewTerms = 4, kMuchState = 512;
   std::optional<Terms> terms = decompose(reduction->operand(0), L, /*top=*/true);
@@ -296,7 +298,7 @@ Accumulator *Planner::verbatim(NodeRef reduction) {
   return intern(accumulator);
 }
 
-// ---- what is needed -----------------------------------------------------------------------------------------------
+// ---- what is needed -----------------------------------------------------------------------------
 
 std::map<unsigned, Accumulator *> Planner::reach(llvm::ArrayRef<NodeRef> roots) {
   std::map<unsigned, Accumulator *> found;

@@ -1,5 +1,5 @@
-// Planner.h - reductions become accumulators of row state, each with the sweep (level) that can compute it. What the state
-// looks like as IR is EmitProgram's business.
+// Planner.h - reductions become accumulators of row state, each with the sweep (level) that can
+// compute it. What the state looks like as IR is EmitProgram's business.
 #pragma once
 #include "compiler/Expression/Graph.h"
 #include <map>
@@ -41,10 +41,12 @@ struct Accumulator {
   int64_t places = 0;
   llvm::SmallVector<mlir::Location, 4> reductions; // where those stand that it is for, and what they are of
 
-  /// Whether it is a pair: its rounding errors are summed beside it. Small terms would be lost in a long sum.
+  /// Whether it is a pair: its rounding errors are summed beside it. Small terms would be lost in a
+  /// long sum.
   bool isPair() const { return kind == Kind::Exp || kind == Kind::Sum; }
-  /// Max: whether exponents relative to it keep the rounding of the base. What a logsumexp takes is rounded, as a pick of it is.
-  /// The exponents of a product are not: each of the exponentials would be exact near its own maximum.
+  /// Max: whether exponents relative to it keep the rounding of the base. What a logsumexp takes is
+  /// rounded, as a pick of it is. The exponents of a product are not: each of the exponentials
+  /// would be exact near its own maximum.
   bool keepsRounding() const;
   /// Expressions that its sweep evaluates.
   llvm::SmallVector<NodeRef> bodies() const;
@@ -52,7 +54,8 @@ struct Accumulator {
   llvm::SmallVector<Accumulator *> needs() const;
 };
 
-/// factor * sum over the vocabulary of exp(exponent + addend) * product(factors); factor and addend uniform.
+/// factor * sum over the vocabulary of exp(exponent + addend) * product(factors); factor and addend
+/// uniform.
 struct Term {
   NodeRef factor;
   NodeRef exponent = nullptr; // finished, or null
@@ -61,14 +64,16 @@ struct Term {
 };
 using Terms = llvm::SmallVector<Term, 2>;
 
-/// Levels, accumulators and finishes. A value is finished at L when its level is at most L: then a sweep after level L may
-/// use it inside. For each reduction, levels are tried in ascending order; the first whose body decomposes wins.
+/// Levels, accumulators and finishes. A value is finished at L when its level is at most L: then a
+/// sweep after level L may use it inside. For each reduction, levels are tried in ascending order;
+/// the first whose body decomposes wins.
 class Planner {
 public:
   /// What needs a cotangent is finished after every forward sweep.
   static constexpr unsigned kCotangent = 1000;
 
-  /// Where the vocabulary is in slices ('isSliced'), every value that needs all of it comes from merged states.
+  /// Where the vocabulary is in slices ('isSliced'), every value that needs all of it comes from
+  /// merged states.
   Planner(Graph &graph, bool isSliced) : g(graph), isSliced(isSliced) {}
 
   /// The level after which 'node' is known; places the reductions that it depends on.
@@ -83,8 +88,8 @@ public:
   NodeRef listRead(Accumulator *list, NodeType type);
   /// One place of a list, as a finish of it gives it.
   NodeRef placeOfList(Accumulator *list, NodeRef place, NodeType type);
-  /// The entry of 'value' at 'index', or the entries, if that is where a list of the same values has them: no sweep has to pick them. Null
-  /// otherwise.
+  /// The entry of 'value' at 'index', or the entries, if that is where a list of the same values
+  /// has them: no sweep has to pick them. Null otherwise.
   NodeRef listedEntry(NodeRef value, NodeRef index);
   /// The list whose places 'node' differs along; null where it is one value per token.
   Accumulator *listOf(NodeRef node);
@@ -99,8 +104,9 @@ public:
     auto it = logSumExps.find(reduction);
     return it == logSumExps.end() ? std::nullopt : std::optional(it->second);
   }
-  /// 'gradient' in the form in which sums of it were factored: what no cotangent is in stays together. Then a sum
-  /// over the vocabulary and the values that it is subtracted from are rounded alike, and cancel as they should.
+  /// 'gradient' in the form in which sums of it were factored: what no cotangent is in stays
+  /// together. Then a sum over the vocabulary and the values that it is subtracted from are rounded
+  /// alike, and cancel as they should.
   NodeRef factored(NodeRef gradient);
   /// The accumulator that sums the body of 'reduction' as it stands.
   Accumulator *verbatim(NodeRef reduction);
@@ -118,8 +124,8 @@ public:
   struct Canonical {
     NodeRef base, scale, addend;
   };
-  /// x = rest + addend, with 'rest' rounded as x was written, but for uniform addends and divisors. Its leaves are as many as the
-  /// atoms of x, unless some meet again, as in (z - t) + t.
+  /// x = rest + addend, with 'rest' rounded as x was written, but for uniform addends and divisors.
+  /// Its leaves are as many as the atoms of x, unless some meet again, as in (z - t) + t.
   struct Written {
     NodeRef rest, addend;
     size_t leaves;
@@ -180,7 +186,8 @@ private:
   NodeRef product(llvm::ArrayRef<NodeRef> factors, NodeRef value);
   NodeRef conditionOf(llvm::ArrayRef<NodeRef> factors);
   NodeRef finish(const Terms &terms, unsigned L, bool isMean);
-  /// Terms with one exponent and one product of factors: each a factor and the pivot, if it has one.
+  /// Terms with one exponent and one product of factors: each a factor and the pivot, if it has
+  /// one.
   struct Group {
     NodeRef exponent, addend;
     llvm::SmallVector<NodeRef, 2> factors;

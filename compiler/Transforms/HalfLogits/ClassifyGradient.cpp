@@ -1,5 +1,5 @@
-// ClassifyGradient.cpp - the pass that recognises gradients in which an entry weighs as much as its exponential. What
-// follows from it is the business of choose-schedule.
+// ClassifyGradient.cpp - the pass that recognises gradients in which an entry weighs as much as its
+// exponential. What follows from it is the business of choose-schedule.
 #include "compiler/Passes.h"
 #include "compiler/Transforms/HalfLogits/StoredBase.h"
 #include "dialect/Logitile.h"
@@ -21,9 +21,10 @@ bool readsLogits(Operation *op) {
 
 bool readsGathered(Block &block) { return !block.getOps<GatherOp>().empty(); }
 
-/// Decides whether one gradient tolerates logits that are stored in 16 bits. What is stored is the base (StoredBase.h) of the only
-/// sweep's exponential. Rounding it to 16 bits makes it wrong by up to 2^-12 of its distance from the running maximum, or by up to
-/// 2^-12 of itself where it is that of a softcap. Operations are classified in the order of the program: the class of an operation
+/// Decides whether one gradient tolerates logits that are stored in 16 bits. What is stored is the
+/// base (StoredBase.h) of the only sweep's exponential. Rounding it to 16 bits makes it wrong by up
+/// to 2^-12 of its distance from the running maximum, or by up to 2^-12 of itself where it is that
+/// of a softcap. Operations are classified in the order of the program: the class of an operation
 /// follows from the classes of its operands.
 class Classifier {
 public:
@@ -40,7 +41,8 @@ public:
 private:
   using Values = llvm::DenseSet<Value>;
 
-  /// Differences of two projections, or of one and a Dense input, may be small where both are large.
+  /// Differences of two projections, or of one and a Dense input, may be small where both are
+  /// large.
   bool isOfOneProjection() const {
     int64_t logits = llvm::count_if(gradient.getOps<InputOp>(), [](InputOp input) { return input.getKind() == InputKind::Logits; });
     bool readsDense = llvm::any_of(gradient.getOps<InputOp>(), [](InputOp input) { return input.getKind() == InputKind::Dense; });
@@ -68,7 +70,7 @@ private:
     note(tame, isTame(op));
   }
 
-  // ---- what a value is --------------------------------------------------------------------------------------------------
+  // ---- what a value is --------------------------------------------------------------------------
 
   bool isFixed(Value value) const { return !ofLogits.contains(value); }
   bool isUniform(Value value) const { return !varying.contains(value); }
@@ -82,9 +84,10 @@ private:
     return matchPattern(value, m_Constant(&constant)) ? constant.getValue().convertToFloat() : 0;
   }
 
-  // ---- what an op makes -------------------------------------------------------------------------------------------------
+  // ---- what an op makes -------------------------------------------------------------------------
 
-  /// By what the base is multiplied in an exponent, to which uniform values are added; 0 where it is something else.
+  /// By what the base is multiplied in an exponent, to which uniform values are added; 0 where it
+  /// is something else.
   float scaleOf(Operation &op) const {
     if (Value value = op.getResult(0); base.isCapped() ? base.isTanh(value) : value == base.inReader())
       return 1;
@@ -100,19 +103,21 @@ private:
       return std::max(multiple(0, 1), multiple(1, 0));
     return 0;
   }
-  /// A distance that f16 cannot hold must leave nothing of an exponential, one below its normal numbers all of it. A tanh
-  /// is off by up to 0.45 * 2^-12.
+  /// A distance that f16 cannot hold must leave nothing of an exponential, one below its normal
+  /// numbers all of it. A tanh is off by up to 0.45 * 2^-12.
   bool isExponent(Value value) const {
     constexpr float kLeast = 1.0f / 64, kMost = 1024, kMostOfCap = 64;
     float scale = scales.lookup(value);
     return scale >= kLeast && scale <= (base.isCapped() ? kMostOfCap : kMost);
   }
-  /// The derivative of tanh, 1 - t * t: off by as small a part of itself as the base, times twice the cap.
+  /// The derivative of tanh, 1 - t * t: off by as small a part of itself as the base, times twice
+  /// the cap.
   bool isSlope(Operation &op) const {
     auto square = isa<arith::SubFOp>(op) ? op.getOperand(1).getDefiningOp<arith::MulFOp>() : arith::MulFOp();
     return square && constantOf(op.getOperand(0)) == 1 && square.getLhs() == square.getRhs() && base.isTanh(square.getLhs());
   }
-  /// Of the base, the same for all entries. Under a softcap distances may be small where the base is large.
+  /// Of the base, the same for all entries. Under a softcap distances may be small where the base
+  /// is large.
   bool isPolynomial(Operation &op) const {
     if (base.isCapped())
       return false;
@@ -142,7 +147,8 @@ private:
     return polynomials.contains(value) || slopes.contains(value) || weighted.contains(value) ||
            (isa<arith::MulFOp>(op) && isFactor(op.getOperand(0)) && isFactor(op.getOperand(1)));
   }
-  /// Sums of multiples of the exponential and of the slope, and of what is the same for all entries.
+  /// Sums of multiples of the exponential and of the slope, and of what is the same for all
+  /// entries.
   bool isTame(Operation &op) const {
     Value value = op.getResult(0);
     if (weighted.contains(value) || slopes.contains(value))

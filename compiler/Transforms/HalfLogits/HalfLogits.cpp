@@ -1,5 +1,5 @@
-// HalfLogits.cpp - which launches may have logits in 16 bits, and the number that is stored. Which logits have 16 bits is decided by
-// choose-schedule.
+// HalfLogits.cpp - which launches may have logits in 16 bits, and the number that is stored. Which
+// logits have 16 bits is decided by choose-schedule.
 #include "compiler/Transforms/HalfLogits/HalfLogits.h"
 #include "compiler/Transforms/HalfLogits/StoredBase.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -7,7 +7,7 @@
 using namespace mlir;
 using namespace logitile;
 
-// ---- which launches -----------------------------------------------------------------------------------------------
+// ---- which launches -----------------------------------------------------------------------------
 
 static bool isLogits(Operation *op) {
   auto input = dyn_cast<InputOp>(op);
@@ -32,7 +32,8 @@ static bool readsBeside(Block &gradient, Value base) {
   return false;
 }
 
-/// Logits are stored relative to the only running maximum of the first sweep, or as the argument of its tanh.
+/// Logits are stored relative to the only running maximum of the first sweep, or as the argument of
+/// its tanh.
 static LogicalResult verifyStored(const LaunchShape &shape, StringRef projection) {
   LaunchOp launch = shape.launch;
   SweepOp first = shape.firstSweep();
@@ -71,7 +72,7 @@ LogicalResult logitile::verifyHalfLogits(const LaunchShape &shape) {
   return shape.loads ? verifyReaders(shape, projections.front()) : success();
 }
 
-// ---- what is stored -------------------------------------------------------------------------------------------------
+// ---- what is stored -----------------------------------------------------------------------------
 
 static Value atLeast(OpBuilder &b, Location loc, Value value, float limit) {
   Value least = arith::ConstantOp::create(b, loc, b.getF32FloatAttr(limit));

@@ -1,12 +1,14 @@
-// StoredBase.h - the value through which a gradient reads logits, which is what is stored in 16 bits.
+// StoredBase.h - the value through which a gradient reads logits, which is what is stored in 16
+// bits.
 #pragma once
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/IRMapping.h"
 
 namespace logitile {
-/// The base of a sweep's only exponential: the exponent before uniform values are added to it or multiply it. If the exponent is a
-/// softcap, the base is the argument of tanh. The base is found in the region that yields the candidates for the
-/// running maximum, and in any other block that computes the same value.
+/// The base of a sweep's only exponential: the exponent before uniform values are added to it or
+/// multiply it. If the exponent is a softcap, the base is the argument of tanh. The base is found
+/// in the region that yields the candidates for the running maximum, and in any other block that
+/// computes the same value.
 class StoredBase {
 public:
   /// tanh is 1 or -1 in f32 beyond it.

@@ -1,4 +1,5 @@
-// InterpreterDevice.cpp - parses the code of a plan and runs its kernels, task after task on the calling thread.
+// InterpreterDevice.cpp - parses the code of a plan and runs its kernels, task after task on the
+// calling thread.
 #include "test/backends/interpreter/InterpreterDevice.h"
 #include "compiler/Registry.h"
 #include "mlir/Parser/Parser.h"

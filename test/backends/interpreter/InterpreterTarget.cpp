@@ -1,4 +1,5 @@
-// InterpreterTarget.cpp - facts and code. Most facts are those of a plain processor that reads the memory of the host.
+// InterpreterTarget.cpp - facts and code. Most facts are those of a plain processor that reads the
+// memory of the host.
 #include "test/backends/interpreter/InterpreterTarget.h"
 #include "compiler/Plan/LaunchPlan.h"
 #include "compiler/Schedule/TileTable.h"

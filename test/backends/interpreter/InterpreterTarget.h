@@ -1,4 +1,5 @@
-// InterpreterTarget.h - the interpreter as the compiler asks about it: targets whose code is the text of the stage `tiles`.
+// InterpreterTarget.h - the interpreter as the compiler asks about it: targets whose code is the
+// text of the stage `tiles`.
 #pragma once
 #include "compiler/Target/Backend.h"
 

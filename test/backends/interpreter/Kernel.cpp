@@ -1,4 +1,5 @@
-// Kernel.cpp - operations on tiles, each as the loops that its description in dialect/TileOps.td means.
+// Kernel.cpp - operations on tiles, each as the loops that its description in dialect/TileOps.td
+// means.
 #include "test/backends/interpreter/Kernel.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -38,7 +39,8 @@ private:
   Numbers inputsAt(OperandRange inputs, int64_t row, int64_t column) {
     return Numbers(llvm::map_range(inputs, [&](Value input) { return tile(input).read(row, column); }));
   }
-  /// Calls 'visit' with the row and column of each element of a tile that lies inside of a view, and with those in the view.
+  /// Calls 'visit' with the row and column of each element of a tile that lies inside of a view,
+  /// and with those in the view.
   template <typename Visit> void forElements(const Tile &tile, const View &view, OperandRange at, Value map, Visit visit);
 
   llvm::DenseMap<Value, int64_t> indices; // of index and i1
@@ -96,7 +98,7 @@ void Task::run(Operation &op) {
         .Default([](Operation *) { llvm_unreachable("checkKernel refuses it"); });
 }
 
-// ---- control --------------------------------------------------------------------------------------------------------
+// ---- control ------------------------------------------------------------------------------------
 
 bool Task::runIndexOp(Operation &op) {
   auto in = [&](unsigned operand) { return index(op.getOperand(operand)); };
@@ -133,7 +135,7 @@ void Task::run(scf::ForOp op) {
   carry(op.getRegionIterArgs(), op.getResults());
 }
 
-// ---- memory ---------------------------------------------------------------------------------------------------------
+// ---- memory -------------------------------------------------------------------------------------
 
 template <typename Visit> void Task::forElements(const Tile &tile, const View &view, OperandRange at, Value map, Visit visit) {
   const bool isAlongRows = view.isRowState() || tile.columns == 1;
@@ -167,7 +169,7 @@ void Task::run(StoreOp op) {
               [&](int64_t row, int64_t column, int64_t first, int64_t second) { to.write(first, second, from.at(row, column)); });
 }
 
-// ---- contractions ---------------------------------------------------------------------------------------------------
+// ---- contractions -------------------------------------------------------------------------------
 
 void Task::run(ProjectOp op) {
   const View &hidden = view(op.getHidden()), &weight = view(op.getWeight());
@@ -197,7 +199,7 @@ void Task::run(ContractOp op) {
     }
 }
 
-// ---- the loss -------------------------------------------------------------------------------------------------------
+// ---- the loss -----------------------------------------------------------------------------------
 
 void Task::run(InitStateOp op) {
   const Numbers start = evaluate(op.getInit(), {});
@@ -205,7 +207,8 @@ void Task::run(InitStateOp op) {
     llvm::fill(makeTile(row).values, value);
 }
 
-/// The state of the tile's own columns first, from the largest candidates of 'candidate' on; then it is merged.
+/// The state of the tile's own columns first, from the largest candidates of 'candidate' on; then
+/// it is merged.
 void Task::run(UpdateStateOp op) {
   const int64_t first = index(op.getColumn());
   int64_t columns = 1;
@@ -254,7 +257,7 @@ void Task::run(SparseTermsOp op) {
     }
 }
 
-// ---- kernels --------------------------------------------------------------------------------------------------------
+// ---- kernels ------------------------------------------------------------------------------------
 
 static bool isTileOp(Operation *op) {
   if (auto terms = dyn_cast<SparseTermsOp>(op))

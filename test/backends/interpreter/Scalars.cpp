@@ -1,5 +1,5 @@
-// Scalars.cpp - operations of scalar regions by their names. f32 operations compute in f64 and round: that is exact for sums,
-// products, quotients and roots of f32 numbers.
+// Scalars.cpp - operations of scalar regions by their names. f32 operations compute in f64 and
+// round: that is exact for sums, products, quotients and roots of f32 numbers.
 #include "test/backends/interpreter/Scalars.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/ADT/StringMap.h"

@@ -3,7 +3,8 @@
 #include "dialect/Logitile.h"
 
 namespace logitile::interpreter {
-/// A number of any element type: each f32 and i32 is one, and results of f32 operations are rounded to f32.
+/// A number of any element type: each f32 and i32 is one, and results of f32 operations are rounded
+/// to f32.
 using Number = double;
 using Numbers = llvm::SmallVector<Number>;
 

@@ -1,4 +1,5 @@
-// interpreter_test.cpp - a kind of device that the tree does not know: two registrations, then losses and gradients as on any other.
+// interpreter_test.cpp - a kind of device that the tree does not know: two registrations, then
+// losses and gradients as on any other.
 #include "compiler/Target/Backend.h"
 #include "runtime/engine/Describe.h"
 #include "runtime/engine/Compiler.h"

@@ -194,7 +194,7 @@ def test_a_table_with_a_gradient():
         results(lt.jit(weighed, k=129), given)
     message = str(caught.value)
     assert "test_topk_gradients.py" in message and message.partition(": ")[2] == (
-        "entries of 't' are picked at a list of 129 entries; the gradient of what is given with a number per "
-        "vocabulary entry takes lists of at most 128 entries, and none as an output; wrap 't' in "
+        "the gradient of the lt.Dense input 't' is wanted, but 't' is indexed with a list, and the loss has "
+        "a list of 129 places; that gradient supports at most 128; give shorter lists, wrap 't' in "
         "lt.stop_gradient, or detach the array"
     )

@@ -1,2 +1,3 @@
-// curand_mtgp32_kernel.h - nothing: clang's header for CUDA includes it, and no kernel draws numbers.
+// curand_mtgp32_kernel.h - nothing: clang's header for CUDA includes it, and no kernel draws
+// numbers.
 #pragma once

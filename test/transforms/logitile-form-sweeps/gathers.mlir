@@ -29,7 +29,7 @@ logitile.loss @leaves vocab 100 outputs ["loss"] {
 
 // Each index that was itself gathered takes a finish of its own, and so one kernel after the other. An index out of a
 // table is checked after the call; that of a minimum is in range.
-// CHECK-LABEL: logitile.program @hops
+// CHECK-LABEL: logitile.program @steps
 // CHECK-SAME: indices [] checked [#logitile.result<@finish1_1[0]>]
 // CHECK: logitile.finish @finish1 forward of @forward0 results ["{{v[0-9]+}}" : i32]
 // CHECK: logitile.finish @finish1_1 forward results ["{{v[0-9]+}}" : i32]
@@ -38,7 +38,7 @@ logitile.loss @leaves vocab 100 outputs ["loss"] {
 // CHECK-NEXT: logitile.gather %[[TABLE]][%[[INDEX]]] : i32
 // CHECK: logitile.finish @finish1_2 forward results ["loss" : f32]
 // CHECK: logitile.known <@finish1_1[0]> : i32
-logitile.loss @hops vocab 100 outputs ["loss"] {
+logitile.loss @steps vocab 100 outputs ["loss"] {
   %z = logitile.input logits "z" : f32
   %next = logitile.input vocab "next" : i32
   %w = logitile.input vocab "w" : f32

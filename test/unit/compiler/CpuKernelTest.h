@@ -1,4 +1,5 @@
-// CpuKernelTest.h - the fixture of tests that run kernels: one test for each tier of this machine, kernels from Inputs/.
+// CpuKernelTest.h - the fixture of tests that run kernels: one test for each tier of this machine,
+// kernels from Inputs/.
 #pragma once
 #include "test/unit/compiler/KernelHarness.h"
 #include "test/unit/compiler/Numbers.h"
@@ -13,7 +14,8 @@ protected:
   const int64_t width = tier.panelWidth();
   std::mt19937 random{7};
 
-  /// The kernels of Inputs/'name'.mlir with every $NAME replaced. Null, and the test failed, where they do not compile.
+  /// The kernels of Inputs/'name'.mlir with every $NAME replaced. Null, and the test failed, where
+  /// they do not compile.
   std::unique_ptr<KernelHarness> compile(const std::string &name, const Names &names) {
     std::ifstream file(std::string(LOGITILE_TEST_INPUTS) + "/" + name + ".mlir");
     std::stringstream text;

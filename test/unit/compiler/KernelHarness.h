@@ -1,5 +1,5 @@
-// KernelHarness.h - compiles kernels of the tiles stage for this machine and runs them on plain arrays. For tests and
-// benchmarks; the product's way is the runtime's Engine.
+// KernelHarness.h - compiles kernels of the tiles stage for this machine and runs them on plain
+// arrays. For tests and benchmarks; the product's way is the runtime's Engine.
 #pragma once
 #include "compiler/Backends/CPU/Tier.h"
 #include "runtime/cpu/ObjectLoader.h"

@@ -1,4 +1,5 @@
-// Numbers.h - arrays of every element type with float values, for tests that compare kernels with plain loops.
+// Numbers.h - arrays of every element type with float values, for tests that compare kernels with
+// plain loops.
 #pragma once
 #include "compiler/Backends/CPU/Tier.h"
 #include <cmath>
@@ -50,8 +51,8 @@ inline float get(Number type, const void *from, int64_t i) {
   return value;
 }
 
-/// A matrix in memory: element (i, j) at origin + i * stride0 + j * stride1. Memory around it holds a marker, so that
-/// tests see what is written outside.
+/// A matrix in memory: element (i, j) at origin + i * stride0 + j * stride1. Memory around it holds
+/// a marker, so that tests see what is written outside.
 class Matrix {
 public:
   Matrix(Number type, int64_t rows, int64_t columns, int64_t stride0, int64_t stride1, int64_t behind = 64)
@@ -83,7 +84,8 @@ public:
       for (int64_t j = 0; j < columns; ++j)
         set(i, j, value);
   }
-  /// Whether everything outside the matrix still holds the marker; 'paddedRows' rows of a column may be written.
+  /// Whether everything outside the matrix still holds the marker; 'paddedRows' rows of a column
+  /// may be written.
   bool isCleanOutside(int64_t paddedRows = 0) const {
     std::vector<bool> inside(count);
     for (int64_t i = 0; i < std::max(rows, paddedRows); ++i)

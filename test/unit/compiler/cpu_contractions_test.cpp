@@ -1,5 +1,5 @@
-// cpu_contractions_test.cpp - pack, project, contract and contract_sparse as machine code against plain loops, on every
-// tier that this machine has.
+// cpu_contractions_test.cpp - pack, project, contract and contract_sparse as machine code against
+// plain loops, on every tier that this machine has.
 #include "test/unit/compiler/CpuKernelTest.h"
 using namespace logitile;
 
@@ -44,7 +44,7 @@ std::vector<float> CpuContractions::pack(Matrix &source, const std::vector<int32
   return memory;
 }
 
-// ---- pack ---------------------------------------------------------------------------------------------------------------
+// ---- pack ---------------------------------------------------------------------------------------
 
 struct Strides {
   const char *name;
@@ -105,7 +105,7 @@ TEST_P(CpuContractions, PackTakesAnyStrides) {
       }
 }
 
-// ---- project ------------------------------------------------------------------------------------------------------------
+// ---- project ------------------------------------------------------------------------------------
 
 TEST_P(CpuContractions, ProjectGivesTheProductForAllTypesAndTails) {
   struct Case {
@@ -216,14 +216,15 @@ TEST_P(CpuContractions, ProjectTakesAnyStridesOfTheHead) {
     }
 }
 
-// ---- contract -----------------------------------------------------------------------------------------------------------
+// ---- contract -----------------------------------------------------------------------------------
 
 struct GradientCase {
   Number g, w, out;
   int64_t count, size, vocab;
   bool accumulate;
 };
-/// Gradients and their columns, with whatever in the lanes behind the last token that a store leaves there.
+/// Gradients and their columns, with whatever in the lanes behind the last token that a store
+/// leaves there.
 Matrix makeGradient(Number type, int64_t count, int64_t vocab, int64_t stride, std::mt19937 &random) {
   Matrix g(type, count, vocab, 1, stride);
   g.fillRandom(random);
@@ -329,7 +330,7 @@ TEST_P(CpuContractions, ContractOverNothingIsZero) {
       EXPECT_EQ(0, out.at(i, d));
 }
 
-// ---- contract_sparse -----------------------------------------------------------------------------------------------------
+// ---- contract_sparse ----------------------------------------------------------------------------
 
 TEST_P(CpuContractions, ContractTermsAddsRowsOfTheHead) {
   int64_t count = 2 * width + 5, size = width + 3, vocab = 23;

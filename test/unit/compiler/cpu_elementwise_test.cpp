@@ -1,5 +1,5 @@
-// cpu_elementwise_test.cpp - row states, maps, sparse terms, sums, loads and stores as machine code against plain loops, on
-// every tier that this machine has.
+// cpu_elementwise_test.cpp - row states, maps, sparse terms, sums, loads and stores as machine code
+// against plain loops, on every tier that this machine has.
 #include "test/unit/compiler/CpuKernelTest.h"
 #include <limits>
 using namespace logitile;
@@ -12,7 +12,7 @@ protected:
   Matrix columnMajor(Number type, int64_t count, int64_t vocab) { return Matrix(type, count, vocab, 1, padded(count) + 2); }
 };
 
-// ---- update_state --------------------------------------------------------------------------------------------------------
+// ---- update_state -------------------------------------------------------------------------------
 
 /// Runs the sweep over 'z' and gives max, sum and pick of both vocabulary splits.
 struct Statistics {
@@ -158,7 +158,7 @@ TEST_P(CpuElementwise, ManySparsePicksAreFoundWhateverTheirValueIs) {
   }
 }
 
-// ---- map, terms, stores ---------------------------------------------------------------------------------------------------
+// ---- map, terms, stores -------------------------------------------------------------------------
 
 std::string termsText(const char *action) {
   return fill("%exact = logitile.sparse_terms $ACTION %dz, [%t, %a] at [%row, %column] below %n : !logitile.tile<$TMx8xf32>, "
@@ -280,7 +280,7 @@ TEST_P(CpuElementwise, GatherClampsAnIndexOutsideTheVocabulary) {
   }
 }
 
-// ---- sums, finish, rounding -------------------------------------------------------------------------------------------------
+// ---- sums, finish, rounding ---------------------------------------------------------------------
 
 TEST_P(CpuElementwise, SumsOverTokensAndBlocksWithSingleEntries) {
   int64_t vocab = 19, tm = 2 * width;
@@ -338,7 +338,8 @@ TEST_P(CpuElementwise, RoundingIsToNearestEven) {
     ASSERT_TRUE(kernels);
     Matrix sum(Number::F32, rows, columns), result(out, rows, columns);
     sum.fillRandom(random, 100);
-    // Halfway cases of both formats, overflow, numbers below the normal range of f16, NaN and infinities.
+    // Halfway cases of both formats, overflow, numbers below the normal range of f16, NaN and
+    // infinities.
     std::vector<float> specials{1.00390625f, 1.01171875f, 1.00048828125f, 1.00146484375f, 65519.0f, 65520.0f,  -1e9f,      3e-8f,
                                 6e-8f,       5.9e-5f,     6.1e-5f,        -0.0f,          NAN,      kInfinity, -kInfinity, 0.0f};
     for (size_t i = 0; i < specials.size(); ++i)
@@ -357,7 +358,7 @@ TEST_P(CpuElementwise, RoundingIsToNearestEven) {
   }
 }
 
-// ---- functions of the language ----------------------------------------------------------------------------------------------
+// ---- functions of the language ------------------------------------------------------------------
 
 TEST_P(CpuElementwise, FunctionsOfTheLanguageAreAccurateAndFiniteAtTheEnds) {
   std::vector<float> x{-kInfinity, kInfinity, NAN, 0, -0.0f, -200, -90, -88, 88, 200};

@@ -1,5 +1,6 @@
-// math_functions_test.cpp - the error of elementary functions over the whole range of f32, in units in the last place, and
-// their limits, on every tier that this machine has, as vectors and as scalars.
+// math_functions_test.cpp - the error of elementary functions over the whole range of f32, in units
+// in the last place, and their limits, on every tier that this machine has, as vectors and as
+// scalars.
 #include "compiler/Registry.h"
 #include "compiler/Target/Backend.h"
 #include "mlir/Parser/Parser.h"

@@ -1,5 +1,6 @@
-// philox_test.cpp - the generator of random numbers, as IR on constants that folds away, against published vectors: the
-// file kat_vectors of Random123 (Salmon et al., SC 2011), rows "philox4x32 10".
+// philox_test.cpp - the generator of random numbers, as IR on constants that folds away, against
+// published vectors: the file kat_vectors of Random123 (Salmon et al., SC 2011), rows "philox4x32
+// 10".
 #include "compiler/Conversion/Philox.h"
 #include "compiler/Registry.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

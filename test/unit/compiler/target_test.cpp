@@ -1,5 +1,5 @@
-// target_test.cpp - names of targets, the registry of backends, and how the environment lowers the host's tier. What code targets
-// get is lit's business.
+// target_test.cpp - names of targets, the registry of backends, and how the environment lowers the
+// host's tier. What code targets get is lit's business.
 #include "compiler/Backends/CPU/CPUTarget.h"
 #include "compiler/Backends/NVPTX/GPUTarget.h"
 #include "compiler/Target/Backend.h"

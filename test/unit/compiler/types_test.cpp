@@ -1,4 +1,5 @@
-// types_test.cpp - the dialect's types as C++ builds them. How they are spelled is tested in test/dialect/types.mlir.
+// types_test.cpp - the dialect's types as C++ builds them. How they are spelled is tested in
+// test/dialect/types.mlir.
 #include "dialect/Logitile.h"
 #include <gtest/gtest.h>
 using namespace mlir;

@@ -1,5 +1,5 @@
-// CudaStandIn.h - what tests see of the library that stands in for the CUDA driver: they set it up, and ask what it saw.
-// It is the library that LOGITILE_CUDA_DRIVER has to name.
+// CudaStandIn.h - what tests see of the library that stands in for the CUDA driver: they set it up,
+// and ask what it saw. It is the library that LOGITILE_CUDA_DRIVER has to name.
 #pragma once
 #include "runtime/cuda/Driver.h"
 #include <string>
@@ -8,9 +8,9 @@
 #define LOGITILE_STAND_IN __attribute__((visibility("default")))
 
 namespace logitile::test::stand_in {
-/// Everything as in a new process: two devices, none of them used. Devices have the compute capability that
-/// CUDA_STAND_IN_CAPABILITY says ("8.0" without it), and there are as many as CUDA_STAND_IN_DEVICES says. The driver's version is
-/// CUDA_STAND_IN_DRIVER ("12040" without it).
+/// Everything as in a new process: two devices, none of them used. Devices have the compute
+/// capability that CUDA_STAND_IN_CAPABILITY says ("8.0" without it), and there are as many as
+/// CUDA_STAND_IN_DEVICES says. The driver's version is CUDA_STAND_IN_DRIVER ("12040" without it).
 LOGITILE_STAND_IN void reset();
 
 /// One launch that was accepted.
@@ -22,7 +22,8 @@ struct Launch {
   std::vector<int64_t> words;
 };
 LOGITILE_STAND_IN const std::vector<Launch> &launches();
-/// One tensor map that was encoded. Its first word is its number from 1 on, which launches have among their words.
+/// One tensor map that was encoded. Its first word is its number from 1 on, which launches have
+/// among their words.
 struct TensorMap {
   cuda::TensorType type;
   void *address;
@@ -34,9 +35,11 @@ struct TensorMap {
 LOGITILE_STAND_IN const std::vector<TensorMap> &tensorMaps();
 /// Names of the functions that were called, in order; those that tell of errors are left out.
 LOGITILE_STAND_IN const std::vector<std::string> &calls();
-/// Calls that a driver would punish: handles that are gone, sizes that are wrong, work that no capture allows.
+/// Calls that a driver would punish: handles that are gone, sizes that are wrong, work that no
+/// capture allows.
 LOGITILE_STAND_IN const std::vector<std::string> &problems();
-/// What is still there that has to be given back: modules, memory, events, contexts that are retained or current.
+/// What is still there that has to be given back: modules, memory, events, contexts that are
+/// retained or current.
 LOGITILE_STAND_IN std::vector<std::string> leaks();
 
 /// The next call of a function ends in 'code', without doing anything.
@@ -48,7 +51,8 @@ LOGITILE_STAND_IN void shutDown();
 LOGITILE_STAND_IN cuda::Context createContext(int device);
 /// With all that is in it. It must be the current one and ceases to be.
 LOGITILE_STAND_IN void destroyContext(cuda::Context context);
-/// The primary context of a device, as a framework uses it: made current where 'isCurrent', else not.
+/// The primary context of a device, as a framework uses it: made current where 'isCurrent', else
+/// not.
 LOGITILE_STAND_IN void makePrimaryCurrent(int device, bool isCurrent);
 LOGITILE_STAND_IN cuda::Context primary(int device);
 /// A stream of the current context.

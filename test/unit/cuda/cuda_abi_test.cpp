@@ -1,4 +1,5 @@
-// cuda_abi_test.cpp - the runtime's own declarations of the CUDA driver against cuda.h, where that is installed.
+// cuda_abi_test.cpp - the runtime's own declarations of the CUDA driver against cuda.h, where that
+// is installed.
 #include "runtime/cuda/Driver.h"
 #include "gtest/gtest.h"
 #include <cuda.h>

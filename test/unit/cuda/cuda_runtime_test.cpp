@@ -1,5 +1,6 @@
-// cuda_runtime_test.cpp - plans on GPUs over a library that stands in for the driver: opening it, contexts, code, launches,
-// memory and errors. Every test also checks that nothing is used wrongly and that everything is given back.
+// cuda_runtime_test.cpp - plans on GPUs over a library that stands in for the driver: opening it,
+// contexts, code, launches, memory and errors. Every test also checks that nothing is used wrongly
+// and that everything is given back.
 #include "runtime/cuda/CudaDevice.h"
 #include "runtime/cuda/CudaPlatform.h"
 #include "test/unit/cuda/CudaStandIn.h"
@@ -103,7 +104,7 @@ protected:
 };
 } // namespace
 
-// ---- the driver ---------------------------------------------------------------------------------------------------------------
+// ---- the driver ---------------------------------------------------------------------------------
 
 TEST_F(CudaTest, AMissingDriverIsNamed) {
   setenv("LOGITILE_CUDA_DRIVER", "libnone.so.1", 1);
@@ -166,7 +167,7 @@ TEST_F(CudaTest, ADeviceHasANameAndADriver) {
   EXPECT_TEXT(makeCudaPlatform()->describe("", 2).status(), "device 2 is asked for, but the driver shows 2");
 }
 
-// ---- code -----------------------------------------------------------------------------------------------------------------
+// ---- code ---------------------------------------------------------------------------------------
 
 TEST_F(CudaTest, CodeIsLoadedOnce) {
   ASSERT_TRUE(run().isOk());
@@ -256,7 +257,7 @@ TEST_F(CudaTest, SharedMemoryFitsTheDevice) {
   EXPECT_EQ(timesCalled("cuFuncSetAttribute"), 2);
 }
 
-// ---- launches ---------------------------------------------------------------------------------------------------------------
+// ---- launches -----------------------------------------------------------------------------------
 
 TEST_F(CudaTest, LaunchesHaveWordsAsParameters) {
   ASSERT_TRUE(run().isOk());
@@ -282,7 +283,8 @@ TEST_F(CudaTest, LaunchesHaveTensorMapsAsParameters) {
   ASSERT_TRUE(call.isOk());
   alignas(16) char memory[32];
   DeviceCall::Launch launch = first(7);
-  // From column 5 of the buffer on, 200 rows of 100 columns; the second is the same with a pitch that is no multiple of 16 bytes.
+  // From column 5 of the buffer on, 200 rows of 100 columns; the second is the same with a pitch
+  // that is no multiple of 16 bytes.
   const TensorMatrix matrices[] = {{memory, ElementType::BF16, 5, 200, 100, 104, 1, 128, 64},
                                    {memory, ElementType::BF16, 0, 200, 100, 103, 1, 16, 32},
                                    {memory + 16, ElementType::F16, 0, 1, 16, 16, 1, 8, 16}};
@@ -356,7 +358,7 @@ TEST_F(CudaTest, AnErrorOfALaunchNamesTheKernel) {
                                                "encountered); kernel 'first' was launched; an error of a kernel before it shows here too");
 }
 
-// ---- contexts -----------------------------------------------------------------------------------------------------------------
+// ---- contexts -----------------------------------------------------------------------------------
 
 TEST_F(CudaTest, WithoutAContextThePrimaryOneIsCurrentMeanwhile) {
   load(planFor("sm_80"));
@@ -404,7 +406,7 @@ TEST_F(CudaTest, WhatADestroyedContextHeldIsGone) {
   EXPECT_EQ(timesCalled("cuModuleUnload"), 0);
 }
 
-// ---- memory -----------------------------------------------------------------------------------------------------------------
+// ---- memory -------------------------------------------------------------------------------------
 
 namespace {
 /// A framework that hands memory out.
@@ -471,7 +473,7 @@ TEST_F(CudaTest, MemoryOfAFrameworkIsAligned) {
   EXPECT_EQ(framework.events.back(), "release");
 }
 
-// ---- CUDA graphs ------------------------------------------------------------------------------------------------------------
+// ---- CUDA graphs --------------------------------------------------------------------------------
 
 namespace {
 /// The primary context current, with a stream that is not captured yet.
@@ -542,7 +544,7 @@ TEST_F(CaptureTest, NothingIsTimedMeanwhile) {
   stand_in::makePrimaryCurrent(0, true);
 }
 
-// ---- failures ---------------------------------------------------------------------------------------------------------------
+// ---- failures -----------------------------------------------------------------------------------
 
 TEST_F(CudaTest, EveryFunctionMayFail) {
   const std::set<std::string> elsewhere = {"cuGetErrorName", "cuGetErrorString", "cuDeviceGetCount", "cuDeviceGetName",
@@ -593,7 +595,7 @@ TEST_F(CudaTest, TheDeviceOfACurrentContextMayBeUnknown) {
   stand_in::destroyContext(own);
 }
 
-// ---- ends -------------------------------------------------------------------------------------------------------------------
+// ---- ends ---------------------------------------------------------------------------------------
 
 TEST_F(CudaTest, ADriverMayEndBeforePlansDo) {
   ASSERT_TRUE(run().isOk());
@@ -626,7 +628,7 @@ TEST_F(CudaTest, AForkedProcessIsToldSo) {
   EXPECT_EQ(status, 0);
 }
 
-// ---- calls ------------------------------------------------------------------------------------------------------------------
+// ---- calls --------------------------------------------------------------------------------------
 
 TEST_F(CudaTest, TheDeviceWorksOnElementsItself) {
   LaunchPlan plan = makePlan({});

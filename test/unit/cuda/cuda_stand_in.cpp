@@ -1,5 +1,5 @@
-// cuda_stand_in.cpp - a library with the functions of the CUDA driver that the runtime calls. It runs nothing: it checks every
-// call as strictly as a driver might, and remembers launches.
+// cuda_stand_in.cpp - a library with the functions of the CUDA driver that the runtime calls. It
+// runs nothing: it checks every call as strictly as a driver might, and remembers launches.
 #include "test/unit/cuda/CudaStandIn.h"
 #include <algorithm>
 #include <cstdlib>
@@ -12,7 +12,7 @@ using namespace logitile::cuda;
 using namespace logitile::test;
 using stand_in::Launch;
 
-// ---- what there is ----------------------------------------------------------------------------------------------------------
+// ---- what there is ------------------------------------------------------------------------------
 
 namespace {
 enum : uint32_t {
@@ -190,7 +190,7 @@ Context primaryOf(int device) {
 }
 } // namespace
 
-// ---- for tests --------------------------------------------------------------------------------------------------------------
+// ---- for tests ----------------------------------------------------------------------------------
 
 void stand_in::reset() {
   std::lock_guard lock(mutex);
@@ -253,7 +253,7 @@ Stream stand_in::createStream() {
   return state->streams.back().get();
 }
 
-// ---- errors and devices -----------------------------------------------------------------------------------------------------
+// ---- errors and devices -------------------------------------------------------------------------
 
 #define DRIVER extern "C" LOGITILE_STAND_IN Code
 
@@ -315,7 +315,7 @@ DRIVER cuDeviceGetAttribute(int *value, DeviceAttribute attribute, DeviceHandle 
   return Code::Success;
 }
 
-// ---- contexts ---------------------------------------------------------------------------------------------------------------
+// ---- contexts -----------------------------------------------------------------------------------
 
 DRIVER cuDevicePrimaryCtxRetain(Context *context, DeviceHandle device) {
   ENTER(cuDevicePrimaryCtxRetain);
@@ -363,7 +363,7 @@ DRIVER cuCtxPopCurrent_v2(Context *context) {
   return Code::Success;
 }
 
-// ---- modules ----------------------------------------------------------------------------------------------------------------
+// ---- modules ------------------------------------------------------------------------------------
 
 namespace {
 /// The options that say where to write, with room for a text.
@@ -386,7 +386,7 @@ int numberBehind(const std::string &text, const std::string &what) {
   return at == std::string::npos ? 0 : std::atoi(text.c_str() + at + what.size());
 }
 
-/// The kernels of PTX text, as far as the runtime depends on them: parameters, static shared memory, largest block.
+/// What the runtime asks of kernels of PTX text: parameters, static shared memory, largest block.
 void readKernels(Module module, const std::string &ptx) {
   const std::string entry = ".visible .entry ";
   for (size_t at = ptx.find(entry); at != std::string::npos;) {
@@ -535,7 +535,7 @@ DRIVER cuFuncSetAttribute(Function function, FunctionAttribute attribute, int va
   return Code::Success;
 }
 
-// ---- streams ----------------------------------------------------------------------------------------------------------------
+// ---- streams ------------------------------------------------------------------------------------
 
 static Code launch(Entered &call, Function function, Launch made, void **parameters) {
   if (!findFunction(function))
@@ -653,7 +653,7 @@ DRIVER cuMemFreeAsync(DevicePointer pointer, Stream stream) {
   return Code::Success;
 }
 
-// ---- events -----------------------------------------------------------------------------------------------------------------
+// ---- events -------------------------------------------------------------------------------------
 
 static bool isAlive(Entered &call, Event event) {
   if (has(state->events, event) && event->isAlive)

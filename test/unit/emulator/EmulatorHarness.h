@@ -1,5 +1,6 @@
-// EmulatorHarness.h - short kernels as LLVM IR text, run by the emulator on plain vectors. For tests only.
-// Where a program has another machine, launches without a report run there as well, and both must leave the same memory.
+// EmulatorHarness.h - short kernels as LLVM IR text, run by the emulator on plain vectors. For
+// tests only. Where a program has another machine, launches without a report run there as well, and
+// both must leave the same memory.
 #pragma once
 #include "emulator/Program.h"
 #include <deque>
@@ -15,7 +16,8 @@ struct Dump {
   std::span<const uint8_t> after;
 };
 
-/// Runs what the emulator has run, and compares: bits, or f32 numbers that may be so many units in the last place apart.
+/// Runs what the emulator has run, and compares: bits, or f32 numbers that may be so many units in
+/// the last place apart.
 class OtherMachine {
 public:
   virtual ~OtherMachine() = default;

@@ -1,6 +1,6 @@
-// GpuMachine.cpp - the other machine of EmulatorHarness: kernels that the emulator has run without a report run on the first GPU too.
-// Linked beside the emulator's tests, it makes them tests of the emulator: LOGITILE_TEST_GPU=1 asks for the GPU, without it none is
-// touched.
+// GpuMachine.cpp - the other machine of EmulatorHarness: kernels that the emulator has run without
+// a report run on the first GPU too. Linked beside the emulator's tests, it makes them tests of the
+// emulator: LOGITILE_TEST_GPU=1 asks for the GPU, without it none is touched.
 #include "compiler/Backends/NVPTX/GPUTarget.h"
 #include "runtime/cuda/Assemble.h"
 #include "runtime/cuda/ContextModule.h"
@@ -17,7 +17,8 @@ using namespace logitile;
 using namespace logitile::emulator;
 
 namespace {
-/// Instructions of the tests' kernels that the code generator has from a GPU on; 1000: in no version of PTX that it is asked for.
+/// Instructions of the tests' kernels that the code generator has from a GPU on; 1000: in no
+/// version of PTX that it is asked for.
 constexpr std::pair<const char *, int> kFirstOf[] = {{"elect.sync(", 1000},
                                                      {"stmatrix.sync.", 90},
                                                      {"mbarrier.try.wait.", 90},
@@ -44,7 +45,8 @@ Result<std::string> ptxOf(const std::string &ir, const cuda::GPUTarget &target) 
   return llvm::succeeded(text) ? Result<std::string>(*text) : Result<std::string>(Status(ErrorCode::Compile, error));
 }
 
-/// How far two f32 numbers are apart in units in the last place; bits that are the same are 0 apart, NaN is far from all else.
+/// How far two f32 numbers are apart in units in the last place; bits that are the same are 0
+/// apart, NaN is far from all else.
 int64_t unitsBetween(uint32_t one, uint32_t other) {
   auto isNan = [](uint32_t bits) { return std::isnan(std::bit_cast<float>(bits)); };
   auto place = [](uint32_t bits) { return bits >> 31 ? -static_cast<int64_t>(bits & 0x7fffffff) : static_cast<int64_t>(bits); };

@@ -26,7 +26,7 @@ static constexpr char kSpec[] = R"(module {
   }
 })";
 
-// ---- text -------------------------------------------------------------------------------------------------------------------
+// ---- text ---------------------------------------------------------------------------------------
 
 KernelText::KernelText(std::string module, const std::string &kernel) {
   size_t start = module.find("llvm.func @" + kernel + "("), end = module.find("\n  }\n", start);
@@ -52,7 +52,7 @@ void KernelText::replace(const std::string &pattern, const std::string &replacem
   body = body.substr(0, match.position() - match.prefix().length()) + changed;
 }
 
-// ---- programs ---------------------------------------------------------------------------------------------------------------
+// ---- programs -----------------------------------------------------------------------------------
 
 static CompileRequest requestFor(SeededProgram::Schedule schedule, ElementType element, int64_t hidden) {
   const bool makesGradients = schedule == SeededProgram::Schedule::Kept;
@@ -96,7 +96,7 @@ static std::string emulatedCode(const std::string &device) {
   return llvm::succeeded(code) ? *code : std::string();
 }
 
-// ---- calls ------------------------------------------------------------------------------------------------------------------
+// ---- calls --------------------------------------------------------------------------------------
 
 SeededCall::SeededCall(const SeededProgram &program, const std::string &device) {
   LaunchPlan plan = program.plan;

@@ -1,5 +1,5 @@
-// SeededKernels.h - kernels that the compiler makes for a real loss, edited in their text of stage "device", and run by the
-// emulator. Which edits there are is the business of the test.
+// SeededKernels.h - kernels that the compiler makes for a real loss, edited in their text of stage
+// "device", and run by the emulator. Which edits there are is the business of the test.
 #pragma once
 #include "compiler/Compile.h"
 #include "runtime/plan/LoadedPlan.h"
@@ -13,8 +13,9 @@ class KernelText {
 public:
   KernelText(std::string module, const std::string &kernel);
 
-  /// Replaces one match of a regular expression, number 'which' (from 0) of exactly 'count' in the kernel. A test in which they are
-  /// not so many fails: then the text is no longer what the edit was written for.
+  /// Replaces one match of a regular expression, number 'which' (from 0) of exactly 'count' in the
+  /// kernel. A test in which they are not so many fails: then the text is no longer what the edit
+  /// was written for.
   void replace(const std::string &pattern, const std::string &replacement, int which = 0, int count = 1);
   std::string text() const { return before + body + behind; }
 
@@ -22,8 +23,8 @@ private:
   std::string before, body, behind;
 };
 
-/// Cross entropy of logits with a bias, 600 entries of "hidden" numbers, 70 tokens: two tiles to a vocabulary split, a ragged rest on each
-/// axis.
+/// Cross entropy of logits with a bias, 600 entries of "hidden" numbers, 70 tokens: two tiles to a
+/// vocabulary split, a ragged rest on each axis.
 struct SeededProgram {
   enum class Schedule { Forward, Kept };
   SeededProgram(Schedule schedule, ElementType element, int64_t hidden);

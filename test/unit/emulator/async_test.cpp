@@ -1,10 +1,12 @@
-// async_test.cpp - asynchronous copies and mbarriers: values, lateness, and each misuse with its corrected twin.
+// async_test.cpp - asynchronous copies and mbarriers: values, lateness, and each misuse with its
+// corrected twin.
 #include "test/unit/emulator/EmulatorHarness.h"
 #include <numeric>
 using namespace logitile::emulator;
 
 namespace {
-/// 32 threads copy 16 bytes each to shared memory; after 'between' each reads the first word that thread (tid ^ 'other') copied.
+/// 32 threads copy 16 bytes each to shared memory; after 'between' each reads the first word that
+/// thread (tid ^ 'other') copied.
 std::string copyAndRead(const std::string &between, const std::string &other = "0",
                         const std::string &copy = "16(ptr addrspace(3) %to, ptr addrspace(1) %from)") {
   return R"(
@@ -62,7 +64,8 @@ std::vector<uint32_t> cleanOf(const std::string &code) {
   return out;
 }
 
-/// Warp 0 copies or writes, arrives at the mbarrier; warp 1 waits and reads what warp 0 has put there.
+/// Warp 0 copies or writes, arrives at the mbarrier; warp 1 waits and reads what warp 0 has put
+/// there.
 std::string producerAndConsumer(const std::string &produce, const std::string &consume, const std::string &count = "32") {
   return R"(
 @tile = internal addrspace(3) global [128 x i32] undef, align 16

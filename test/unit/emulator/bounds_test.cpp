@@ -1,4 +1,5 @@
-// bounds_test.cpp - accesses beyond one variable, where other memory of the same thread or block lies beside it.
+// bounds_test.cpp - accesses beyond one variable, where other memory of the same thread or block
+// lies beside it.
 #include "test/unit/emulator/EmulatorHarness.h"
 using namespace logitile::emulator;
 

@@ -1,5 +1,5 @@
-// bulk_test.cpp - copies of the asynchronous proxy: boxes of tensors and plain bytes, to and from shared memory, and each
-// misuse with its corrected twin.
+// bulk_test.cpp - copies of the asynchronous proxy: boxes of tensors and plain bytes, to and from
+// shared memory, and each misuse with its corrected twin.
 #include "emulator/core/TensorMap.h"
 #include "test/unit/emulator/EmulatorHarness.h"
 #include <numeric>
@@ -117,12 +117,14 @@ struct Tensor {
       harness.argument(static_cast<uint32_t>(at[i]));
     return harness;
   }
-  /// Where word 'column' of a row of the box is in shared memory, in words: chunks of 4 words are exchanged, row by row.
+  /// Where word 'column' of a row of the box is in shared memory, in words: chunks of 4 words are
+  /// exchanged, row by row.
   uint32_t placeOf(uint32_t row, uint32_t column) const {
     const uint32_t chunk = column / 4, exchanged = swizzle == 3 ? row % 8 : swizzle == 2 ? row / 2 % 4 : swizzle == 1 ? row / 4 % 2 : 0;
     return row * box[0] + (chunk ^ exchanged) * 4 + column % 4;
   }
-  /// Calls 'body' for each word of the box: its place in shared memory and its index in the tensor, -1 outside of it.
+  /// Calls 'body' for each word of the box: its place in shared memory and its index in the tensor,
+  /// -1 outside of it.
   template <typename Body> void forBox(Body body) const {
     for (uint32_t row = 0; row < words.size() / box[0]; ++row)
       for (uint32_t column = 0; column < box[0]; ++column) {

@@ -1,11 +1,12 @@
-// checks_test.cpp - each fault by a kernel that has it and by its corrected twin that must not be reported.
-// Faults of asynchronous copies and mbarriers are in emulator_async_test.cpp.
+// checks_test.cpp - each fault by a kernel that has it and by its corrected twin that must not be
+// reported. Faults of asynchronous copies and mbarriers are in emulator_async_test.cpp.
 #include "test/unit/emulator/EmulatorHarness.h"
 #include <algorithm>
 using namespace logitile::emulator;
 
 namespace {
-/// Each of 64 threads writes a word of shared memory and, after 'between', reads that of its neighbour in the other warp.
+/// Each of 64 threads writes a word of shared memory and, after 'between', reads that of its
+/// neighbour in the other warp.
 std::string neighbours(const std::string &between, const std::string &after = "") {
   return R"(
 @tile = internal addrspace(3) global [64 x i32] undef, align 16

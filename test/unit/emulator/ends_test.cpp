@@ -1,4 +1,5 @@
-// ends_test.cpp - kernels that would end or hold up the process that runs them: each becomes a report.
+// ends_test.cpp - kernels that would end or hold up the process that runs them: each becomes a
+// report.
 #include "runtime/emulator/HostCode.h"
 #include "test/unit/emulator/EmulatorHarness.h"
 using namespace logitile::emulator;
@@ -55,7 +56,8 @@ TEST(EmulatorEnds, eachNumberOfAVectorIsDivided) {
 // ---- loops
 
 namespace {
-/// Threads of two warps, the first of which is woken by the last: 'set' and 'get' work with the flag at %p.
+/// Threads of two warps, the first of which is woken by the last: 'set' and 'get' work with the
+/// flag at %p.
 std::string spin(const std::string &get) {
   return R"(
 define ptx_kernel void @k(ptr addrspace(1) %p) {

@@ -1,5 +1,6 @@
-// hopper_test.cpp - a whole kernel for Hopper: one thread copies tiles of both operands, stage by stage, and a warpgroup
-// multiplies them. It has no faults as it is; each fault that such kernels may have is put into it and must be reported.
+// hopper_test.cpp - a whole kernel for Hopper: one thread copies tiles of both operands, stage by
+// stage, and a warpgroup multiplies them. It has no faults as it is; each fault that such kernels
+// may have is put into it and must be reported.
 #include "emulator/core/TensorMap.h"
 #include "test/unit/emulator/EmulatorHarness.h"
 #include "test/unit/emulator/WgmmaText.h"
@@ -29,7 +30,8 @@ std::string replaced(std::string text, const std::string &from, const std::strin
   return at == text.npos ? text : text.replace(at, from.size(), to);
 }
 
-/// Threads 0 to 127 multiply, thread 128 copies. A stage is free once each warp that multiplies has arrived at its mbarrier.
+/// Threads 0 to 127 multiply, thread 128 copies. A stage is free once each warp that multiplies has
+/// arrived at its mbarrier.
 std::string kernel() {
   const std::string wait = "call i1 @llvm.nvvm.mbarrier.try.wait.parity.scope.cta.space.cta(ptr addrspace(3) ";
   const std::string load = "call void @llvm.nvvm.cp.async.bulk.tensor.g2s.tile.2d(ptr addrspace(7) ";
@@ -162,7 +164,8 @@ struct Multiplication {
   }
 };
 
-/// All reports of the kernel with 'from' replaced by 'to', for several schedules; each must have one of 'fault'.
+/// All reports of the kernel with 'from' replaced by 'to', for several schedules; each must have
+/// one of 'fault'.
 void expectFault(const std::string &from, const std::string &to, std::initializer_list<Fault> faults, const std::string &detail = "",
                  const std::string &body = kernel()) {
   for (uint64_t seed : {0, 1, 2}) {

@@ -1,5 +1,5 @@
-// instructions_test.cpp - what single instructions compute: registers, shuffles, votes, conversions, functions.
-// Matrices and asynchronous copies have tests of their own.
+// instructions_test.cpp - what single instructions compute: registers, shuffles, votes,
+// conversions, functions. Matrices and asynchronous copies have tests of their own.
 #include "test/unit/emulator/EmulatorHarness.h"
 #include <bit>
 #include <cmath>

@@ -1,4 +1,5 @@
-// loading_test.cpp - what the emulator refuses, with its reason and place, and the places that reports name.
+// loading_test.cpp - what the emulator refuses, with its reason and place, and the places that
+// reports name.
 #include "test/unit/emulator/EmulatorHarness.h"
 #include "runtime/emulator/HostCode.h"
 #include <cmath>

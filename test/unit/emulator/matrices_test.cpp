@@ -1,5 +1,5 @@
-// matrices_test.cpp - fragments of mma, ldmatrix and stmatrix against the layouts of the PTX ISA, written out
-// here a second time. Numbers are small integers, so results are exact.
+// matrices_test.cpp - fragments of mma, ldmatrix and stmatrix against the layouts of the PTX ISA,
+// written out here a second time. Numbers are small integers, so results are exact.
 #include "emulator/core/Numbers.h"
 #include "test/unit/emulator/EmulatorHarness.h"
 using namespace logitile::emulator;
@@ -20,7 +20,8 @@ uint32_t pack(bool isBf16, float low, float high) {
   return bits(low) | bits(high) << 16;
 }
 
-/// Four registers of A, two of B and four of C per lane, as the PTX ISA says for m16n8k16; m16n8k8 uses half of A and B.
+/// Four registers of A, two of B and four of C per lane, as the PTX ISA says for m16n8k16; m16n8k8
+/// uses half of A and B.
 struct Fragments {
   std::vector<uint32_t> a = std::vector<uint32_t>(32 * 4), b = std::vector<uint32_t>(32 * 2);
   std::vector<float> c = std::vector<float>(32 * 4);
@@ -90,8 +91,9 @@ void expectProduct(const std::string &name, int k, bool isBf16, const std::strin
     }
 }
 
-/// A block for every element of A, B and C that is 1 while all others of its matrix are 0. The other factor is numbered, so that
-/// a wrong place in a fragment shows; the sums must be those of the host.
+/// A block for every element of A, B and C that is 1 while all others of its matrix are 0. The
+/// other factor is numbered, so that a wrong place in a fragment shows; the sums must be those of
+/// the host.
 void expectEveryPlace(const std::string &name, int k, bool isBf16, const std::string &type) {
   Matrix as(16, std::vector<float>(k)), bs(k, std::vector<float>(8));
   for (int i = 0; i < 16 * k; ++i)
@@ -121,7 +123,8 @@ void expectEveryPlace(const std::string &name, int k, bool isBf16, const std::st
   EXPECT_EQ(all.c, expected.c) << name;
 }
 
-/// Shared memory holds 32 rows of 8 elements, element = its number; lane l gives the row of number l ^ 'order'.
+/// Shared memory holds 32 rows of 8 elements, element = its number; lane l gives the row of number
+/// l ^ 'order'.
 std::vector<uint32_t> loadMatrices(int count, bool isTransposed, int order = 0) {
   const std::string n = std::to_string(count);
   std::string code = R"(
@@ -167,7 +170,8 @@ go:
   return out;
 }
 
-/// Lane l stores 1000 * register + 2 l and the next number with stmatrix; returns shared memory afterwards.
+/// Lane l stores 1000 * register + 2 l and the next number with stmatrix; returns shared memory
+/// afterwards.
 std::vector<uint16_t> storeMatrices(int count, bool isTransposed) {
   const std::string n = std::to_string(count);
   std::string code = R"(

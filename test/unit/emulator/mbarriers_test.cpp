@@ -1,5 +1,5 @@
-// mbarriers_test.cpp - the rarer forms of arrivals and waits, announced bytes, registers that warps hand over. The protocol
-// of phases is in emulator_async_test.cpp.
+// mbarriers_test.cpp - the rarer forms of arrivals and waits, announced bytes, registers that warps
+// hand over. The protocol of phases is in emulator_async_test.cpp.
 #include "test/unit/emulator/EmulatorHarness.h"
 #include <algorithm>
 using namespace logitile::emulator;

@@ -1,5 +1,6 @@
-// numerics_test.cpp - numbers of the instructions that round: conversions for many patterns of bits, approximate functions
-// within the errors of the PTX ISA, and sums of mma whose terms differ in size. GPUs may differ by as much from the emulator.
+// numerics_test.cpp - numbers of the instructions that round: conversions for many patterns of
+// bits, approximate functions within the errors of the PTX ISA, and sums of mma whose terms differ
+// in size. GPUs may differ by as much from the emulator.
 #include "emulator/core/Numbers.h"
 #include "test/unit/emulator/EmulatorHarness.h"
 #include <bit>
@@ -50,7 +51,8 @@ std::vector<uint32_t> run(const std::string &code, std::vector<float> in, int64_
   return out;
 }
 
-/// The largest relative error against float64 is 'most'. Another machine may be 'unitsApart' from the emulator.
+/// The largest relative error against float64 is 'most'. Another machine may be 'unitsApart' from
+/// the emulator.
 void expectFunction(const std::string &name, const std::vector<float> &in, int64_t unitsApart, double (*exact)(double),
                     double most = 0x1p-23) {
   const std::vector<uint32_t> out = run("%y = call float @llvm.nvvm." + name + "(float %x)\n%r = bitcast float %y to i32", in, unitsApart);
@@ -74,8 +76,8 @@ TEST(EmulatorNumerics, conversionsToSixteenBits) {
   }
 }
 
-// The ISA allows 2^-22 and the like. Kernels rely on 2^x, whose error is as large here; of other functions the emulator rounds the exact
-// result. So a GPU may be a few units away.
+// The ISA allows 2^-22 and the like. Kernels rely on 2^x, whose error is as large here; of other
+// functions the emulator rounds the exact result. So a GPU may be a few units away.
 TEST(EmulatorNumerics, approximateFunctions) {
   for (const std::string name : {"ex2.approx.ftz.f32", "ex2.approx.f32"})
     expectFunction(name, spaced(-120, 120), 8, [](double x) { return std::exp2(x); }, 0x1p-22);
@@ -98,8 +100,9 @@ TEST(EmulatorNumerics, whatApproximationsFlush) {
     run("%y = call float @llvm.nvvm." + name + "(float %x)\n%r = bitcast float %y to i32", special, 0);
 }
 
-/// Row r of A is 1 and then 2^-(r + 12) fifteen times; B is 1, C is 'c'. Tensor cores align terms with the largest one and cut what is
-/// below, so sums of many small terms come out smaller than those of the emulator.
+/// Row r of A is 1 and then 2^-(r + 12) fifteen times; B is 1, C is 'c'. Tensor cores align terms
+/// with the largest one and cut what is below, so sums of many small terms come out smaller than
+/// those of the emulator.
 TEST(EmulatorNumerics, sumsOfSmallTermsBesideALargeOne) {
   const std::string code = R"(
 define ptx_kernel void @k(ptr addrspace(1) %a, ptr addrspace(1) %c) {

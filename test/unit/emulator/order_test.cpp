@@ -1,4 +1,5 @@
-// order_test.cpp - what fences, releases and acquires order, and what strong accesses do not race with.
+// order_test.cpp - what fences, releases and acquires order, and what strong accesses do not race
+// with.
 #include "test/unit/emulator/EmulatorHarness.h"
 using namespace logitile::emulator;
 
@@ -63,8 +64,8 @@ struct LastBlock {
   }
 };
 
-/// One thread of each of two blocks, or two threads of one: who runs first runs 'writes', the other 'reads'. Threads run in order
-/// of their lanes, but for the first, which comes last.
+/// One thread of each of two blocks, or two threads of one: who runs first runs 'writes', the other
+/// 'reads'. Threads run in order of their lanes, but for the first, which comes last.
 struct Pair {
   std::vector<uint32_t> data = {0}, flag = {0}, out = {0};
   EmulatorHarness harness;

@@ -1,11 +1,13 @@
-// ptx_test.cpp - how the emulator reads inline PTX: what it knows, as the PTX ISA has it, and what it refuses.
+// ptx_test.cpp - how the emulator reads inline PTX: what it knows, as the PTX ISA has it, and what
+// it refuses.
 #include "emulator/core/Families.h"
 #include "emulator/lowering/InlinePtx.h"
 #include <gtest/gtest.h>
 using namespace logitile::emulator;
 
 namespace {
-/// Bytes of the copy that a text makes, and whether an operand says how many of them the source has.
+/// Bytes of the copy that a text makes, and whether an operand says how many of them the source
+/// has.
 struct Copy {
   uint32_t bytes;
   bool hasSourceBytes;

@@ -1,5 +1,6 @@
-// schedules_test.cpp - a tiled product with asynchronous copies, ldmatrix and mma: the same numbers under all
-// schedules, its counters, and the reports once a piece of its synchronisation is missing.
+// schedules_test.cpp - a tiled product with asynchronous copies, ldmatrix and mma: the same numbers
+// under all schedules, its counters, and the reports once a piece of its synchronisation is
+// missing.
 #include "emulator/core/Numbers.h"
 #include "test/unit/emulator/EmulatorHarness.h"
 #include <set>
@@ -8,8 +9,8 @@ using namespace logitile::emulator;
 namespace {
 constexpr int kRows = 32, kColumns = 8, kDepth = 64;
 
-/// C[32, 8] = A[32, 64] B[8, 64]^T: two warps of 16 rows, two stages of 16 columns of A and B in shared memory.
-/// Rows of a stage are 48 bytes apart, so that eight of them lie in different banks.
+/// C[32, 8] = A[32, 64] B[8, 64]^T: two warps of 16 rows, two stages of 16 columns of A and B in
+/// shared memory. Rows of a stage are 48 bytes apart, so that eight of them lie in different banks.
 std::string product(bool waits, bool syncsBefore, bool syncsAfter) {
   const std::string barrier = "call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)\n";
   return std::string(R"(
@@ -182,8 +183,8 @@ TEST(EmulatorSchedules, counters) {
   EXPECT_EQ(counters.globalWriteBytes, kRows * kColumns * 4u);
   EXPECT_EQ(counters.sharedWriteBytes, counters.globalReadBytes);
   EXPECT_EQ(counters.sharedReadBytes, 2u * 4 * (4 + 2) * 8 * 16);
-  // None of ldmatrix. Eight lanes copy four rows in halves, to bytes 0, 16, 48, 64, 96, 112, 144 and 160: two of them lie in the same
-  // banks. Each step copies 80 halves.
+  // None of ldmatrix. Eight lanes copy four rows in halves, to bytes 0, 16, 48, 64, 96, 112, 144
+  // and 160: two of them lie in the same banks. Each step copies 80 halves.
   EXPECT_EQ(counters.bankConflicts, 4u * 80 / 8);
 }
 

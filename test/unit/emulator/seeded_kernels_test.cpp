@@ -1,5 +1,6 @@
-// seeded_kernels_test.cpp - the bugs that kernels of this kind are prone to, put into kernels that the compiler made, and what the
-// emulator reports them as. The same kernels without the bug are clean.
+// seeded_kernels_test.cpp - the bugs that kernels of this kind are prone to, put into kernels that
+// the compiler made, and what the emulator reports them as. The same kernels without the bug are
+// clean.
 #include "test/unit/emulator/SeededKernels.h"
 #include "gtest/gtest.h"
 #include <functional>
@@ -39,11 +40,11 @@ struct Bug {
 };
 std::ostream &operator<<(std::ostream &stream, const Bug &bug) { return stream << bug.name; }
 
-// ---- edits ------------------------------------------------------------------------------------------------------------------
+// ---- edits --------------------------------------------------------------------------------------
 
 constexpr char kBarrier[] = "nvvm\\.barrier0";
-// Of a sweep: before copies, before the first fragments are read, in the loop; around copies of an operand that is not aligned; before
-// and after the states of warps are written.
+// Of a sweep: before copies, before the first fragments are read, in the loop; around copies of an
+// operand that is not aligned; before and after the states of warps are written.
 constexpr int kBarriers = 7;
 enum SweepBarrier { kBeforeCopies, kBeforeFragments, kInLoop, kBeforeUnaligned, kBehindUnaligned, kBeforeStates, kBeforeJoin };
 
@@ -149,7 +150,7 @@ TEST(UnseededKernels, AreCleanInAnyOrder) {
   }
 }
 
-// ---- bugs that are no faults of memory ----------------------------------------------------------------------------------------
+// ---- bugs that are no faults of memory ----------------------------------------------------------
 
 /// What copies and fragments trade must be the same: then a wrong swizzle shows in the numbers.
 TEST(SeededSwizzles, OnOneSideMakeOtherNumbers) {
@@ -163,7 +164,8 @@ TEST(SeededSwizzles, OnOneSideMakeOtherNumbers) {
   EXPECT_NE(right.results(), wrong.results());
 }
 
-/// Without any the numbers are right, and lanes meet in memory banks: the kernels have no conflict, these have.
+/// Without any the numbers are right, and lanes meet in memory banks: the kernels have no conflict,
+/// these have.
 TEST(SeededSwizzles, NoneAtAllMeansBankConflicts) {
   const SeededProgram &program = programOf(kForward);
   SeededCall right(program, program.device);

@@ -1,5 +1,6 @@
-// wgmma_test.cpp - matrix products of warpgroups: layouts of operands, sums under way, and each misuse with its corrected
-// twin. The operands come as an image of shared memory, laid out row by row as tensor copies do it.
+// wgmma_test.cpp - matrix products of warpgroups: layouts of operands, sums under way, and each
+// misuse with its corrected twin. The operands come as an image of shared memory, laid out row by
+// row as tensor copies do it.
 #include "test/unit/emulator/EmulatorHarness.h"
 #include "test/unit/emulator/WgmmaText.h"
 #include "runtime/emulator/HostCode.h"
@@ -9,7 +10,8 @@ using namespace logitile::emulator;
 namespace {
 constexpr uint32_t kDepth = 16, kThreads = 128;
 
-/// How an operand of 16-bit elements lies in shared memory: rows of 'span' bytes, in which chunks of 16 bytes are exchanged. 16: not.
+/// How an operand of 16-bit elements lies in shared memory: rows of 'span' bytes, in which chunks
+/// of 16 bytes are exchanged. 16: not.
 struct Layout {
   uint32_t span;
   bool isTransposed; // elements along M or N follow each other
@@ -214,7 +216,8 @@ TEST(EmulatorWgmma, waitsThatHaveTheSums) {
 }
 
 TEST(EmulatorWgmma, aInRegisters) {
-  // Register i of a lane has two elements: of row lane / 4 + 8 (i % 2), from column 2 (lane % 4) + 8 (i / 2) on.
+  // Register i of a lane has two elements: of row lane / 4 + 8 (i % 2), from column 2 (lane % 4) +
+  // 8 (i / 2) on.
   Multiplication product;
   product.text.hasFragment = true;
   product.text.a = "i32 %a0, i32 %a1, i32 %a2, i32 %a3";

@@ -1,5 +1,5 @@
-// DiskCaches.h - what the tests of the disk cache share: a folder that goes away, keys by name, and small plans.
-// Plans that run are in RuntimePlans.h.
+// DiskCaches.h - what the tests of the disk cache share: a folder that goes away, keys by name, and
+// small plans. Plans that run are in RuntimePlans.h.
 #pragma once
 #include "runtime/cache/DiskCache.h"
 #include "test/unit/runtime/RuntimePlans.h"

@@ -9,7 +9,7 @@
 using namespace logitile;
 using namespace logitile::test;
 
-// ---- arrays -----------------------------------------------------------------------------------------------------------------
+// ---- arrays -------------------------------------------------------------------------------------
 
 TestArray::TestArray(std::string name, ElementType type, std::vector<int64_t> shape, std::vector<int> order, int64_t gap,
                      std::vector<int> flipped)
@@ -60,7 +60,7 @@ void TestArray::fill(double value) {
     set(i, value);
 }
 
-// ---- calls ------------------------------------------------------------------------------------------------------------------
+// ---- calls --------------------------------------------------------------------------------------
 
 static std::vector<int64_t> with(std::vector<int64_t> shape, int64_t last) {
   shape.push_back(last);
@@ -125,7 +125,7 @@ Status TestCall::backward(const Saved &saved) {
   return runBackward(saved, arguments(), report);
 }
 
-// ---- reference --------------------------------------------------------------------------------------------------------------
+// ---- reference ----------------------------------------------------------------------------------
 
 namespace {
 /// Everything in f64, token by token.

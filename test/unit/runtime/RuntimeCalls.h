@@ -1,5 +1,5 @@
-// RuntimeCalls.h - arrays with any strides, one call of the hand-made loss, and its results in f64 to compare with.
-// Plans are in RuntimePlans.h.
+// RuntimeCalls.h - arrays with any strides, one call of the hand-made loss, and its results in f64
+// to compare with. Plans are in RuntimePlans.h.
 #pragma once
 #include "runtime/call/Call.h"
 #include "runtime/arrays/Values.h"
@@ -11,8 +11,8 @@ namespace logitile::test {
 class TestArray {
 public:
   TestArray() = default;
-  /// 'order' lists the axes from the slowest to the fastest in memory (empty: as they are); 'gap' elements lie unused between
-  /// neighbours of the fastest axis; axes in 'flipped' run backwards.
+  /// 'order' lists the axes from the slowest to the fastest in memory (empty: as they are); 'gap'
+  /// elements lie unused between neighbours of the fastest axis; axes in 'flipped' run backwards.
   TestArray(std::string name, ElementType type, std::vector<int64_t> shape, std::vector<int> order = {}, int64_t gap = 0,
             std::vector<int> flipped = {});
 

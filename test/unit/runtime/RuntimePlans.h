@@ -1,5 +1,6 @@
-// RuntimePlans.h - launch plans over the kernels of runtime_kernels.c, in every kind of schedule that the runtime executes.
-// The loss: alpha * (logsumexp(z) - z[target]) + beta, z = x w^T + bias + mask, with every input that a call may have.
+// RuntimePlans.h - launch plans over the kernels of runtime_kernels.c, in every kind of schedule
+// that the runtime executes. The loss: alpha * (logsumexp(z) - z[target]) + beta, z = x w^T + bias
+// + mask, with every input that a call may have.
 #pragma once
 #include "compiler/Plan/LaunchPlan.h"
 

@@ -1,4 +1,5 @@
-// c_test.cpp - runs the C program of test/c, which has only the core library, its header and a saved plan.
+// c_test.cpp - runs the C program of test/c, which has only the core library, its header and a
+// saved plan.
 #include "gtest/gtest.h"
 #include <cstdlib>
 

@@ -85,7 +85,7 @@ TEST(KernelCache, PlansInUseOutliveTheCache) {
   EXPECT_EQ(kept->plan.tokensEnd, 9);
 }
 
-// ---- many askers --------------------------------------------------------------------------------------------------------------
+// ---- many askers --------------------------------------------------------------------------------
 
 TEST(KernelCacheThreads, OneOfEightMakes) {
   KernelCache cache({});
@@ -170,7 +170,7 @@ TEST(KernelCacheThreads, NoMemoryIsToldToTheCaller) {
   EXPECT_TRUE(asker.get("a", 5, 0, 10));
 }
 
-// ---- interrupts ---------------------------------------------------------------------------------------------------------------
+// ---- interrupts ---------------------------------------------------------------------------------
 
 namespace {
 /// A plan that is being made until it is cancelled, or until the test lets it go.

@@ -1,5 +1,5 @@
-// call_test.cpp - calls with every kind of schedule, layout and reduction give the numbers of f64. Refusals are in
-// runtime_refusals_test.cpp.
+// call_test.cpp - calls with every kind of schedule, layout and reduction give the numbers of f64.
+// Refusals are in runtime_refusals_test.cpp.
 #include "runtime/cpu/CpuDevice.h"
 #include "test/unit/runtime/RuntimeCalls.h"
 #include "gtest/gtest.h"
@@ -36,7 +36,7 @@ static void expectRight(TestCall &call, const PlanOptions &options) {
   }
 }
 
-// ---- schedules --------------------------------------------------------------------------------------------------------------
+// ---- schedules ----------------------------------------------------------------------------------
 
 struct Schedule {
   const char *name;
@@ -102,7 +102,7 @@ TEST_P(CallSchedule, EveryThreadCountGivesTheSameBits) {
   EXPECT_EQ(losses[0], losses[2]);
 }
 
-// ---- layouts ----------------------------------------------------------------------------------------------------------------
+// ---- layouts ------------------------------------------------------------------------------------
 
 TEST(CallLayout, TransposedLeadingDimensions) {
   TestCall call({4, 5});
@@ -174,7 +174,7 @@ TEST(CallTypes, TargetsOfEveryInteger) {
   }
 }
 
-// ---- reductions -------------------------------------------------------------------------------------------------------------
+// ---- reductions ---------------------------------------------------------------------------------
 
 TEST(CallReduction, GivenDivisor) {
   for (Gradients gradients : {Gradients::Early, Gradients::Split}) {
@@ -222,7 +222,7 @@ TEST(CallReduction, OtherOutputs) {
   expectRight(call, {Gradients::Early, 8, 0, 1, true, false, /*hasIndex=*/true});
 }
 
-// ---- no tokens --------------------------------------------------------------------------------------------------------------
+// ---- no tokens ----------------------------------------------------------------------------------
 
 static void expectNothing(TestCall &call, const PlanOptions &options, double loss) {
   std::shared_ptr<const LoadedPlan> plan = load(makePlan(options));
@@ -264,7 +264,7 @@ TEST(CallWithoutTokens, EmptyArrays) {
   }
 }
 
-// ---- accumulation -----------------------------------------------------------------------------------------------------------
+// ---- accumulation -------------------------------------------------------------------------------
 
 TEST(CallAccumulation, AddsToTheWeightGradient) {
   PlanOptions options{Gradients::Split, 8, 0, 1};
@@ -298,7 +298,7 @@ TEST(CallAccumulation, LeavesTheBufferAloneWhereNothingCounts) {
   EXPECT_EQ(call.dHidden.get(3), 0);
 }
 
-// ---- environment ------------------------------------------------------------------------------------------------------------
+// ---- environment --------------------------------------------------------------------------------
 
 TEST(CallEnvironment, RoundingModeOfTheCallerDoesNotMatter) {
   std::shared_ptr<const LoadedPlan> plan = load(makePlan({Gradients::Early, 8, 0, 1}));

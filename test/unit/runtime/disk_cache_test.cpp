@@ -1,5 +1,6 @@
-// disk_cache_test.cpp - entries of the disk cache: what is found, what is refused, what goes when there is no room.
-// Many processes at once are in runtime_disk_processes_test.cpp; the way through an engine is in runtime_engine_test.cpp.
+// disk_cache_test.cpp - entries of the disk cache: what is found, what is refused, what goes when
+// there is no room. Many processes at once are in runtime_disk_processes_test.cpp; the way through
+// an engine is in runtime_engine_test.cpp.
 #include "runtime/plan/Bytes.h"
 #include "test/unit/runtime/DiskCaches.h"
 #include "gtest/gtest.h"
@@ -64,7 +65,7 @@ std::string contents(const fs::path &path) {
 }
 } // namespace
 
-// ---- an entry as bytes --------------------------------------------------------------------------------------------------------
+// ---- an entry as bytes --------------------------------------------------------------------------
 
 TEST(DiskEntry, BytesOfBytesAreTheSame) {
   LaunchPlan plan = smallPlan(3, 40);
@@ -129,7 +130,7 @@ TEST(DiskEntry, TextsSayWhy) {
   EXPECT_EQ(reason("logitile entry\n1234"), "its checksum is wrong");
 }
 
-// ---- finding ------------------------------------------------------------------------------------------------------------------
+// ---- finding ------------------------------------------------------------------------------------
 
 TEST_F(DiskCacheTest, WhatWasKeptIsFound) {
   LaunchPlan plan = smallPlan(5, 50);
@@ -170,7 +171,7 @@ TEST_F(DiskCacheTest, FoldersAndFilesAreTheUsersOwn) {
   EXPECT_EQ(modeOf(onlyFile()), 0600u);
 }
 
-// ---- damage -------------------------------------------------------------------------------------------------------------------
+// ---- damage -------------------------------------------------------------------------------------
 
 TEST_F(DiskCacheTest, ADamagedEntryIsOneNoticeAndGone) {
   for (const char *name : {"a", "b"}) {
@@ -238,7 +239,7 @@ TEST_F(DiskCacheTest, OtherFilesAreLeftAlone) {
   EXPECT_EQ(files().size(), 5u);
 }
 
-// ---- owners and modes -----------------------------------------------------------------------------------------------------------
+// ---- owners and modes ---------------------------------------------------------------------------
 
 TEST_F(DiskCacheTest, AFolderThatOthersMayWriteIsNotUsed) {
   cache.publish(keyOf("a"), smallPlan(0, 100));
@@ -315,7 +316,7 @@ TEST_F(DiskCacheTest, APipeDoesNotHoldACallUp) {
   EXPECT_NE(onlyNotice().find("is no file"), std::string::npos);
 }
 
-// ---- no room, no right ----------------------------------------------------------------------------------------------------------
+// ---- no room, no right --------------------------------------------------------------------------
 
 TEST_F(DiskCacheTest, AFolderThatCannotBeMadeIsOneNotice) {
   write(temporary.path + "/cache", "a file");
@@ -448,7 +449,7 @@ TEST_F(DiskCacheRoomTest, FilesOfKilledProcessesGo) {
   EXPECT_FALSE(fs::exists(shard / (own + "3")));
 }
 
-// ---- for people -----------------------------------------------------------------------------------------------------------------
+// ---- for people ---------------------------------------------------------------------------------
 
 TEST_F(DiskCacheTest, ListsShowTheLastUsedFirstAndDamage) {
   EXPECT_TRUE(DiskCache::list(folder, "")->empty());
@@ -470,7 +471,7 @@ TEST_F(DiskCacheTest, ListsShowTheLastUsedFirstAndDamage) {
   EXPECT_TRUE(files().empty());
 }
 
-// ---- the environment ------------------------------------------------------------------------------------------------------------
+// ---- the environment ----------------------------------------------------------------------------
 
 namespace {
 /// Variables that are what the test says, and afterwards what they were.

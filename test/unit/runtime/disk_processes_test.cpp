@@ -1,5 +1,5 @@
-// disk_processes_test.cpp - a folder that many processes use at once, and processes that are killed while they publish.
-// What one process finds and refuses is in runtime_disk_cache_test.cpp.
+// disk_processes_test.cpp - a folder that many processes use at once, and processes that are killed
+// while they publish. What one process finds and refuses is in runtime_disk_cache_test.cpp.
 #include "test/unit/runtime/DiskCaches.h"
 #include "gtest/gtest.h"
 #include <csignal>
@@ -12,7 +12,8 @@ using namespace logitile::test;
 namespace {
 constexpr int kProcesses = 16;
 
-/// Code that belongs to this name and no other, in several versions, larger than what a disk writes at once.
+/// Code that belongs to this name and no other, in several versions, larger than what a disk writes
+/// at once.
 std::string codeOf(const std::string &name, int version) {
   std::string code;
   while (code.size() < 20000 + 5000 * static_cast<size_t>(version % 3))

@@ -1,4 +1,5 @@
-// emulated_tiles_test.cpp - functions in the place of the instructions on tiles: products, shapes, and what a processor refuses.
+// emulated_tiles_test.cpp - functions in the place of the instructions on tiles: products, shapes,
+// and what a processor refuses.
 #include "runtime/cpu/EmulatedTiles.h"
 #include "gtest/gtest.h"
 #include <algorithm>

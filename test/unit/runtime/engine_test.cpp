@@ -1,4 +1,5 @@
-// engine_test.cpp - from requests to plans through a compiler that the test brings, and what History tells of it.
+// engine_test.cpp - from requests to plans through a compiler that the test brings, and what
+// History tells of it.
 #include "compiler/Compile.h"
 #include "runtime/engine/Describe.h"
 #include "runtime/engine/Engine.h"
@@ -169,7 +170,7 @@ TEST(EngineTiming, KernelsAreTimedWhenAsked) {
   EXPECT_FALSE(record.kernels[1].use.counters.has_value());
 }
 
-// ---- plans from bytes ---------------------------------------------------------------------------------------------------------
+// ---- plans from bytes ---------------------------------------------------------------------------
 
 TEST_F(EngineTest, PlansFromBytesRun) {
   std::string bytes = writePlan(plan(37).loaded->plan, {});
@@ -194,7 +195,7 @@ TEST_F(EngineTest, PlansOfOtherMachinesAreRefused) {
   EXPECT_EQ(use.status().error().text, "target 'cpu:avx512_bf16' needs instructions that this machine's 'cpu:portable' lacks");
 }
 
-// ---- plans from disk ------------------------------------------------------------------------------------------------------------
+// ---- plans from disk ----------------------------------------------------------------------------
 
 namespace {
 /// Engines one after the other, as processes are, on one folder.
@@ -288,7 +289,7 @@ TEST_F(EngineDiskTest, AFailedCompilationKeepsItsNoticesForTheNext) {
   EXPECT_EQ(plan(engine, 37).notices.size(), 1u);
 }
 
-// ---- errors -------------------------------------------------------------------------------------------------------------------
+// ---- errors -------------------------------------------------------------------------------------
 
 TEST_F(EngineTest, UnknownTargets) {
   Request wrong = request();
@@ -320,7 +321,7 @@ TEST(EngineErrors, EverythingElseIsTheCompilers) {
   EXPECT_EQ(status.error().reproducer, "module {}");
 }
 
-// ---- descriptions -------------------------------------------------------------------------------------------------------------
+// ---- descriptions -------------------------------------------------------------------------------
 
 TEST(Describe, PlansSayWhatACallLaunches) {
   LaunchPlan plan = makePlan({Gradients::None, 8, 0, 1});

@@ -83,7 +83,7 @@ TEST(Errand, AsksWhileItWaits) {
   patient->awaitEnd();
 }
 
-// ---- no threads ---------------------------------------------------------------------------------------------------------------
+// ---- no threads ---------------------------------------------------------------------------------
 
 /// Runs 'body' in a forked child and returns its exit status; -1 where it crashed or hung.
 template <typename Body> static int inChild(Body body) {
@@ -104,7 +104,8 @@ static void limitMemory(size_t bytesMore) {
   rlimit limit{pages * 4096 + bytesMore, RLIM_INFINITY};
   setrlimit(RLIMIT_AS, &limit);
 }
-/// Threads that wait until the process ends, on stacks that the C library kept. After them, new stacks are needed.
+/// Threads that wait until the process ends, on stacks that the C library kept. After them, new
+/// stacks are needed.
 static void takeKeptStacks() {
   for (int i = 0; i < 20; ++i)
     if (auto thread = WorkThread::start([] { pause(); }))
@@ -153,7 +154,7 @@ TEST(Errand, ThrowsWhereThereIsNoMemory) {
 }
 #endif
 
-// ---- forks --------------------------------------------------------------------------------------------------------
+// ---- forks --------------------------------------------------------------------------------------
 
 TEST(ErrandFork, AChildHasErrandsOfItsOwnAndEnds) {
   auto patient = std::make_shared<Patient>();

@@ -1,4 +1,5 @@
-// inputs_test.cpp - small inputs and outputs on their own: ignored tokens, rows, entries, conversions, fillings.
+// inputs_test.cpp - small inputs and outputs on their own: ignored tokens, rows, entries,
+// conversions, fillings.
 #include "runtime/arrays/Inputs.h"
 #include "runtime/arrays/Outputs.h"
 #include "test/unit/runtime/RuntimeCalls.h"
@@ -16,7 +17,7 @@ static Tokens allTokens(const std::vector<int64_t> &leading) {
   return tokens;
 }
 
-// ---- tokens -------------------------------------------------------------------------------------------------------------------
+// ---- tokens -------------------------------------------------------------------------------------
 
 TEST(TokensTest, MapOfTokensThatCount) {
   std::vector<int64_t> leading{2, 3};
@@ -81,7 +82,7 @@ TEST(RowsTest, UnitsDivideEveryOffset) {
   EXPECT_EQ(rowsOf(broadcast, unit, first), std::vector<int32_t>(6, 0));
 }
 
-// ---- inputs -------------------------------------------------------------------------------------------------------------------
+// ---- inputs -------------------------------------------------------------------------------------
 
 /// What loadInput makes of an input, 8 lanes of one entry each.
 struct Loaded {
@@ -169,7 +170,7 @@ TEST(InputsTest, VocabIntegersAreChecked) {
   EXPECT_EQ(result.status.error().text, "'v'[1] is 2147483648, which does not fit in 32 bits");
 }
 
-// ---- calls with entries ---------------------------------------------------------------------------------------------------------
+// ---- calls with entries -------------------------------------------------------------------------
 
 TEST(EntriesOfATokenInput, ValuesAndGradients) {
   PlanOptions options{PlanOptions::Gradients::Early, 8, 0, 1};
@@ -201,7 +202,7 @@ TEST(EntriesOfATokenInput, ValuesAndGradients) {
   call.expectRight(options, true);
 }
 
-// ---- outputs --------------------------------------------------------------------------------------------------------------------
+// ---- outputs ------------------------------------------------------------------------------------
 
 TEST(OutputsTest, FillAndScaleTouchOnlyTheirElements) {
   TestArray matrix("m", ElementType::BF16, {4, 6}, {}, 1); // every other element

@@ -64,7 +64,8 @@ TEST(KernelKey, LocationsDoNotChangeIt) {
   EXPECT_EQ(KernelKey::of(located, "build"), KernelKey::of(request(), "build"));
 }
 TEST(KernelKey, IsTheSameInEveryProcess) {
-  // A key names entries of caches that outlive processes: this value changes only with the layout of keys.
+  // A key names entries of caches that outlive processes: this value changes only with the layout
+  // of keys.
   EXPECT_EQ(KernelKey::of(Request(), "").hex().size(), 64u);
   EXPECT_EQ(KernelKey::of(request(), "build").hex(), "37b46a1daf95fc711874c062d0b187e1ab052c7c40f00c71d2ccac663a1421a6");
 }

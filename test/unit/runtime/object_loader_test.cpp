@@ -1,4 +1,5 @@
-// object_loader_test.cpp - objects made and loaded: what runs, what is refused and what the refusal says.
+// object_loader_test.cpp - objects made and loaded: what runs, what is refused and what the refusal
+// says.
 #include "compiler/Codegen/LLVMTarget.h"
 #include "compiler/Registry.h"
 #include "compiler/Target/Backend.h"

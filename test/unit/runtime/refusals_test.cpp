@@ -1,4 +1,5 @@
-// refusals_test.cpp - what calls refuse, in which words, and that a refused call does not harm the next one.
+// refusals_test.cpp - what calls refuse, in which words, and that a refused call does not harm the
+// next one.
 #include "runtime/cpu/CpuDevice.h"
 #include "test/unit/runtime/RuntimeCalls.h"
 #include "gtest/gtest.h"
@@ -26,7 +27,7 @@ protected:
 };
 } // namespace
 
-// ---- indices ----------------------------------------------------------------------------------------------------------------
+// ---- indices ------------------------------------------------------------------------------------
 
 TEST_F(CallRefusal, IndexBeyondTheVocabulary) {
   TestCall call({4, 5});
@@ -96,7 +97,7 @@ TEST_F(CallRefusal, IntegerThatDoesNotFit) {
   EXPECT_EQ(status.error().text, "'target'[1, 1] is -2147483649, which does not fit in 32 bits");
 }
 
-// ---- arrays -----------------------------------------------------------------------------------------------------------------
+// ---- arrays -------------------------------------------------------------------------------------
 
 TEST_F(CallRefusal, MissingInput) {
   TestCall call({3});
@@ -149,7 +150,7 @@ TEST_F(CallRefusal, GradientWithTokensThatLieUnevenly) {
   expectRefused(call, ErrorCode::Value, "gradient 'z.hidden' must have tokens that lie evenly; make it contiguous");
 }
 
-// ---- options ----------------------------------------------------------------------------------------------------------------
+// ---- options ------------------------------------------------------------------------------------
 
 TEST_F(CallRefusal, CotangentPerTokenOfAReducedLoss) {
   TestCall call({3});
@@ -215,7 +216,7 @@ TEST_F(CallRefusal, InputsThatChangedBeforeTheBackwardPhase) {
   call.expectRight(split, true);
 }
 
-// ---- interrupts -------------------------------------------------------------------------------------------------------------
+// ---- interrupts ---------------------------------------------------------------------------------
 
 TEST_F(CallRefusal, InterruptBetweenLaunches) {
   for (int allowed : {0, 1, 9}) {
@@ -234,7 +235,7 @@ TEST_F(CallRefusal, InterruptBetweenLaunches) {
   }
 }
 
-// ---- plans ------------------------------------------------------------------------------------------------------------------
+// ---- plans --------------------------------------------------------------------------------------
 
 /// Loading must fail with a text that names 'part'.
 static void expectInconsistent(const LaunchPlan &plan, const std::string &part) {

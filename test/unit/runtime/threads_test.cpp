@@ -1,4 +1,5 @@
-// threads_test.cpp - the pool of threads: every task once, nested and concurrent launches, forks, environment.
+// threads_test.cpp - the pool of threads: every task once, nested and concurrent launches, forks,
+// environment.
 #include "runtime/arrays/Floats.h"
 #include "runtime/support/FloatEnvironment.h"
 #include "runtime/cpu/ThreadCount.h"
@@ -108,7 +109,7 @@ TEST(ThreadPool, PoolsComeAndGo) {
   }
 }
 
-// ---- subnormal numbers ----------------------------------------------------------------------------------------------------------
+// ---- subnormal numbers --------------------------------------------------------------------------
 
 /// Tasks that lost such a number, as operand or as result. Each thread waits until all take part.
 static int countFlushing(ThreadPool &pool) {
@@ -168,7 +169,7 @@ TEST(Half, NumbersStayWhereSubnormalFloatsAreZero) {
   }
 }
 
-// ---- interrupts ---------------------------------------------------------------------------------------------------------------
+// ---- interrupts ---------------------------------------------------------------------------------
 
 TEST(ThreadPoolInterrupt, NoTaskBeginsAfterwards) {
   ThreadPool pool;
@@ -251,7 +252,7 @@ TEST(ThreadPool, HelpersReceiveNoSignals) {
   EXPECT_FALSE(sigismember(&blocked, SIGINT));
 }
 
-// ---- forks ------------------------------------------------------------------------------------------------------------------
+// ---- forks --------------------------------------------------------------------------------------
 
 /// Runs 'body' in a forked child and returns its exit status; -1 where it crashed or hung.
 template <typename Body> static int inChild(Body body) {
@@ -300,7 +301,7 @@ TEST(ThreadPoolFork, ChildMayEndWithoutUsingIt) {
             0);
 }
 
-// ---- how many -----------------------------------------------------------------------------------------------------------------
+// ---- how many -----------------------------------------------------------------------------------
 
 class ThreadCount : public testing::Test {
 protected:
@@ -333,7 +334,7 @@ TEST_F(ThreadCount, NonsenseIsRefused) {
   }
 }
 
-// ---- quotas -------------------------------------------------------------------------------------------------------------------
+// ---- quotas -------------------------------------------------------------------------------------
 
 /// Files of a system, below a folder of its own.
 class Quota : public testing::Test {

@@ -1,4 +1,5 @@
-// workspace_test.cpp - blocks are reused, accounted for and given back; conversions of 16-bit floats are exact.
+// workspace_test.cpp - blocks are reused, accounted for and given back; conversions of 16-bit
+// floats are exact.
 #include "runtime/arrays/Values.h"
 #include "runtime/device/Workspace.h"
 #include "runtime/cpu/CpuDevice.h"
@@ -123,7 +124,7 @@ TEST(Workspace, ForksWhileAnotherThreadTakes) {
   busy.join();
 }
 
-// ---- calls ------------------------------------------------------------------------------------------------------------------
+// ---- calls --------------------------------------------------------------------------------------
 
 TEST(WorkspaceOfCalls, IsWhatThePlanSays) {
   auto memory = std::make_shared<Workspace>(64 * kMegabyte);
@@ -163,7 +164,7 @@ TEST(WorkspaceOfCalls, NothingThatGrowsIsOnTheHeap) {
   EXPECT_LT(many, 16384);
 }
 
-// ---- 16-bit floats ------------------------------------------------------------------------------------------------------------
+// ---- 16-bit floats ------------------------------------------------------------------------------
 
 /// The value of a 16-bit float with this many exponent bits.
 static double valueOf(uint16_t bits, int exponentBits) {
@@ -211,7 +212,7 @@ TEST(SixteenBits, LargeNumbersBecomeInfinite) {
   EXPECT_EQ(BFloat(3.4e38f).bits, 0x7f80);
 }
 
-// ---- sizes beyond every machine -------------------------------------------------------------------------------------------------
+// ---- sizes beyond every machine -----------------------------------------------------------------
 
 TEST(WorkspaceLayout, RowsBeginWhereTheMemoryModelSays) {
   BufferPlan buffer;

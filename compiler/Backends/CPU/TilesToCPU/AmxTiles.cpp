@@ -1,16 +1,19 @@
-// AmxTiles.cpp - the inner loop of products of bf16 on the tile registers of AMX: 2 x 2 of them hold sums, two each the rows of either
-// operand. Which blocks a tile is cut into is Contraction.cpp.
+// AmxTiles.cpp - the inner loop of products of bf16 on the tile registers of AMX: 2 x 2 of them
+// hold sums, two each the rows of either operand. Which blocks a tile is cut into is
+// Contraction.cpp.
 #include "compiler/Backends/CPU/TilesToCPU/Helpers.h"
 using namespace mlir;
 using namespace logitile;
 using namespace logitile::cpu;
 
-// Registers by number: sums 0...3 row by row, then the halves of A, one below the other, and those of B, side by side. Intrinsics that
-// name registers need no allocation, and no shapes that LLVM would have to see.
+// Registers by number: sums 0...3 row by row, then the halves of A, one below the other, and those
+// of B, side by side. Intrinsics that name registers need no allocation, and no shapes that LLVM
+// would have to see.
 static constexpr int64_t kA = 4, kB = 6, kBytes = 4, kRowBytes = 64, kRows = kTileRows;
 
-/// Source: Intel 64 and IA-32 Architectures Software Developer's Manual, volume 1, table 18-2: byte 0 the palette, from byte 16 on the
-/// bytes of a row of each register in 16 bits, from byte 48 on its rows in 8. A register without rows has no bytes either.
+/// Source: Intel 64 and IA-32 Architectures Software Developer's Manual, volume 1, table 18-2: byte
+/// 0 the palette, from byte 16 on the bytes of a row of each register in 16 bits, from byte 48 on
+/// its rows in 8. A register without rows has no bytes either.
 func::FuncOp Helpers::configureTiles() {
   return make("configure_tiles", {e.pointerType, e.i64, e.i64}, [&](ValueRange args) {
     Place words{args[0], e.i64};

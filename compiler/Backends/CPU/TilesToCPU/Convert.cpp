@@ -1,5 +1,6 @@
 // Convert.cpp - between the bits of an element in memory and the value that code computes with.
-// 16-bit floats are spelled out in integer operations where the CPU has none for them: LLVM would call a library.
+// 16-bit floats are spelled out in integer operations where the CPU has none for them: LLVM would
+// call a library.
 #include "compiler/Backends/CPU/TilesToCPU/Emitter.h"
 #include "dialect/Logitile.h"
 using namespace mlir;
@@ -70,7 +71,8 @@ Value Emitter::bf16ToValue(Value bits) {
   return arith::BitcastOp::create(*this, widen(f32, lanesOf(bits)), wide);
 }
 
-/// To nearest, ties to even: half a unit and the last bit that stays carry over. A NaN stays one: its quiet bit is set.
+/// To nearest, ties to even: half a unit and the last bit that stays carry over. A NaN stays one:
+/// its quiet bit is set.
 Value Emitter::valueToBf16(Value value) {
   int64_t lanes = lanesOf(value);
   if (tier.hasBf16Dot) {
@@ -85,8 +87,8 @@ Value Emitter::valueToBf16(Value value) {
   return arith::TruncIOp::create(*this, widen(getIntegerType(16), lanes), l.right(chosen, 16));
 }
 
-/// Subnormal numbers are made as the rest of a number from 2^-14 on, since threads may count subnormal f32 as 0; infinity and NaN get
-/// the largest exponent.
+/// Subnormal numbers are made as the rest of a number from 2^-14 on, since threads may count
+/// subnormal f32 as 0; infinity and NaN get the largest exponent.
 Value Emitter::f16ToValue(Value bits) {
   int64_t lanes = lanesOf(bits);
   Type floats = widen(f32, lanes);
@@ -106,7 +108,8 @@ Value Emitter::f16ToValue(Value bits) {
   return arith::BitcastOp::create(*this, floats, l.merge(chosen, sign));
 }
 
-/// To nearest, ties to even. Results below the smallest normal number are rounded by adding 0.5, whose last bit is theirs.
+/// To nearest, ties to even. Results below the smallest normal number are rounded by adding 0.5,
+/// whose last bit is theirs.
 Value Emitter::valueToF16(Value value) {
   int64_t lanes = lanesOf(value);
   Type halves = widen(getIntegerType(16), lanes), floats = widen(f32, lanes);

@@ -1,4 +1,5 @@
-// Copies.cpp - load, store and gather: between views of any layout and tiles. Packed layouts are Packing.cpp.
+// Copies.cpp - load, store and gather: between views of any layout and tiles. Packed layouts are
+// Packing.cpp.
 #include "compiler/Backends/CPU/TilesToCPU/KernelContext.h"
 using namespace mlir;
 using namespace logitile;
@@ -6,7 +7,7 @@ using namespace logitile::cpu;
 
 static bool isPacked(const View &view) { return view.layout() == Layout::RowPanels || view.layout() == Layout::ColumnPanels; }
 
-// ---- load -----------------------------------------------------------------------------------------------------------
+// ---- load ---------------------------------------------------------------------------------------
 
 /// Whether the only reader of 'load' is a store that can copy from view to view.
 static bool isCopied(KernelContext &k, LoadOp load) {
@@ -89,9 +90,10 @@ LogicalResult cpu::convertLoad(KernelContext &k, LoadOp op) {
   return success();
 }
 
-// ---- store ----------------------------------------------------------------------------------------------------------
+// ---- store --------------------------------------------------------------------------------------
 
-/// Lanes behind the last token are written too; where tokens come in pairs they must be zero, for the odd one is used.
+/// Lanes behind the last token are written too; where tokens come in pairs they must be zero, for
+/// the odd one is used.
 static LogicalResult storeColumns(KernelContext &k, StoreOp op, const Tile &tile, const View &view, Int rows, Int columns) {
   Emitter &e = k.e;
   if (k.readsWindowAfter(op, op.getValue(), view.memory))
@@ -159,7 +161,7 @@ LogicalResult cpu::convertStore(KernelContext &k, StoreOp op) {
   return success();
 }
 
-// ---- gather ---------------------------------------------------------------------------------------------------------
+// ---- gather -------------------------------------------------------------------------------------
 
 LogicalResult cpu::convertGather(KernelContext &k, LoadGatherOp op) {
   Emitter &e = k.e;

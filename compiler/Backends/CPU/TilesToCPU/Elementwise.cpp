@@ -5,7 +5,7 @@ using namespace mlir;
 using namespace logitile;
 using namespace logitile::cpu;
 
-// ---- inputs ---------------------------------------------------------------------------------------------------------
+// ---- inputs -------------------------------------------------------------------------------------
 
 RegionInputs::RegionInputs(KernelContext &k, ValueRange values) : k(k) {
   for (Value value : values) {
@@ -41,7 +41,8 @@ void RegionInputs::mapLine(Widener &widener, ValueRange arguments, Int line, Int
       widener.map(arguments[i], load(i, line, lane, lanes));
 }
 
-/// The tile that says how far a result goes: one that ends with the tokens, else any that is not repeated.
+/// The tile that says how far a result goes: one that ends with the tokens, else any that is not
+/// repeated.
 static const Tile *findLeading(ArrayRef<Tile> tiles, ArrayRef<TileType> types, unsigned dim) {
   const Tile *leading = nullptr;
   for (auto [tile, type] : llvm::zip_equal(tiles, types))
@@ -63,7 +64,7 @@ bool RegionInputs::isWhole() const {
   return leading && leading->isWhole;
 }
 
-// ---- map ------------------------------------------------------------------------------------------------------------
+// ---- map ----------------------------------------------------------------------------------------
 
 /// Tokens of a 16-bit window come in pairs: behind the last one there must be a zero.
 static Value insideOf(KernelContext &k, const Tile &tile, Int lane) {

@@ -1,5 +1,5 @@
-// Emitter.h - short spellings for CPU code: vectors of neighbouring elements, and functions. What is computed is the
-// business of the op families.
+// Emitter.h - short spellings for CPU code: vectors of neighbouring elements, and functions. What
+// is computed is the business of the op families.
 #pragma once
 #include "compiler/Conversion/CodeBuilder.h"
 #include "compiler/Backends/CPU/Tier.h"
@@ -22,10 +22,12 @@ public:
   /// Lane l holds whether first + l < count.
   mlir::Value lanesBelow(Int first, Int count, int64_t lanes);
   mlir::Value isAnyLane(mlir::Value lanes);
-  /// left * right + sum with one rounding where the CPU can. Operands are f32, or pairs of bf16 side by side.
+  /// left * right + sum with one rounding where the CPU can. Operands are f32, or pairs of bf16
+  /// side by side.
   mlir::Value multiplyAdd(mlir::Value left, mlir::Value right, mlir::Value sum);
 
-  /// An instruction on the tile registers of AMX, "tdpbf16ps". 'tiles' are numbers of registers and come first.
+  /// An instruction on the tile registers of AMX, "tdpbf16ps". 'tiles' are numbers of registers and
+  /// come first.
   void onTiles(llvm::StringRef instruction, llvm::ArrayRef<int64_t> tiles, mlir::ValueRange arguments = {});
 
   /// One element or 'lanes' neighbours, in their value type.

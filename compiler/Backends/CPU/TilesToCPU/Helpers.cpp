@@ -159,7 +159,8 @@ func::FuncOp Helpers::packLines(int64_t lines, Type from, Type to, bool pairs) {
   });
 }
 
-/// Rows of a square of 16 numbers become columns: halves of two rows that are 8 apart change places, then quarters, and so on.
+/// Rows of a square of 16 numbers become columns: halves of two rows that are 8 apart change
+/// places, then quarters, and so on.
 static void transpose(Emitter &e, SmallVector<Value> &rows) {
   const int64_t size = static_cast<int64_t>(rows.size());
   for (int64_t distance = size / 2; distance > 0; distance /= 2) {

@@ -1,5 +1,5 @@
-// Helpers.h - functions that kernels of one module share: microkernels, copies and packing. Each exists once per shape,
-// made when first asked for.
+// Helpers.h - functions that kernels of one module share: microkernels, copies and packing. Each
+// exists once per shape, made when first asked for.
 #pragma once
 #include "compiler/Backends/CPU/TilesToCPU/Emitter.h"
 
@@ -33,46 +33,55 @@ public:
   Helpers(mlir::ModuleOp module, CpuTier tier) : module(module), e(module, tier) {}
 
   /// C (+)= A B on one panel of B: `rows` rows of C, one panel wide, K steps.
-  ///   (A, stride of A, B, C, stride of C, K, whether to add to C)
-  /// C is f32 with rows apart by its stride, B has one panel row per step. Element (row, k) of A lies at
-  /// row * stride + k, or at k * rows + row where it is `kMajor`. With `pairs`, elements of A and B are two bf16.
+  /// (A, stride of A, B, C, stride of C, K, whether to add to C)
+  /// C is f32 with rows apart by its stride, B has one panel row per step. Element (row, k) of A
+  /// lies at row * stride + k, or at k * rows + row where it is `kMajor`. With `pairs`, elements of
+  /// A and B are two bf16.
   mlir::func::FuncOp multiply(int64_t rows, bool kMajor, bool pairs);
-  /// C (+)= A B on one panel of B, by the tile registers, which 'configureTiles' has shaped: at most 16 rows of C, or with 'two' more,
-  /// and K in steps of as many pairs as it was told.
-  ///   (A, stride of A, B, C, stride of C, steps, whether to add to C)
+  /// C (+)= A B on one panel of B, by the tile registers, which 'configureTiles' has shaped: at
+  /// most 16 rows of C, or with 'two' more, and K in steps of as many pairs as it was told.
+  /// (A, stride of A, B, C, stride of C, steps, whether to add to C)
   /// Operands as those of 'multiply' with pairs, A row by row.
   mlir::func::FuncOp multiplyTiles(bool two);
-  /// (64 bytes of scratch, rows, pairs): tile registers for 1 to 32 rows of C and steps of 1 to 16 pairs. What they held is lost.
+  /// (64 bytes of scratch, rows, pairs): tile registers for 1 to 32 rows of C and steps of 1 to 16
+  /// pairs. What they held is lost.
   mlir::func::FuncOp configureTiles();
   /// All products of rows of the head with rows of hidden states.
-  ///   (head, stride, hidden states, stride, C, stride of C)
-  /// C is f32; a row of it holds the tokens of one row of the head. Elements of a row are neighbours.
+  /// (head, stride, hidden states, stride, C, stride of C)
+  /// C is f32; a row of it holds the tokens of one row of the head. Elements of a row are
+  /// neighbours.
   mlir::func::FuncOp dots(const DotShape &shape);
   /// C += A B of a few rows of B, which lie where they are.
-  ///   (B, stride of B, A, C, stride of C, rows that are there, rows of C, columns)
-  /// C is f32; A holds the elements of one row of C after the other, in units of one f32 or of a pair of bf16.
+  /// (B, stride of B, A, C, stride of C, rows that are there, rows of C, columns)
+  /// C is f32; A holds the elements of one row of C after the other, in units of one f32 or of a
+  /// pair of bf16.
   mlir::func::FuncOp update(const UpdateShape &shape);
   /// (from, step, to, step, count): elements one by one, converted.
   mlir::func::FuncOp copy(mlir::Type from, mlir::Type to);
   /// (from, step, to, panel stride, count): one row into panels, the last one padded by zeros.
   mlir::func::FuncOp packRow(mlir::Type from, mlir::Type to);
-  /// (from, second row, whether it exists, step, to, panel stride, count): two rows, their elements side by side.
+  /// (from, second row, whether it exists, step, to, panel stride, count): two rows, their elements
+  /// side by side.
   mlir::func::FuncOp packRowPair(mlir::Type from, mlir::Type to);
-  /// (from, stride, to, count): the first `lines` elements of `count` rows, one row after the other: A of a microkernel that
-  /// is kMajor. With `pairs`, elements of two rows side by side; the partner of an odd last row is zero.
+  /// (from, stride, to, count): the first `lines` elements of `count` rows, one row after the
+  /// other: A of a microkernel that is kMajor. With `pairs`, elements of two rows side by side; the
+  /// partner of an odd last row is zero.
   mlir::func::FuncOp packLines(int64_t lines, mlir::Type from, mlir::Type to, bool pairs);
-  /// (from, stride, to, stride of 'to', count): the first 16 elements of `count` rows as pairs of bf16, row by row what was column by
-  /// column: A of 'multiplyTiles'. The partner of an odd last row is zero.
+  /// (from, stride, to, stride of 'to', count): the first 16 elements of `count` rows as pairs of
+  /// bf16, row by row what was column by column: A of 'multiplyTiles'. The partner of an odd last
+  /// row is zero.
   mlir::func::FuncOp packTransposed(mlir::Type from);
   /// (sum, coefficient, from, step, count): sum += coefficient * from, in f32.
   mlir::func::FuncOp addScaled(mlir::Type from);
   /// (to, step, count): zeros.
   mlir::func::FuncOp clear(mlir::Type to);
-  /// (heap, size, word): takes the place of the smallest of the words of a heap, which lies at its start.
+  /// (heap, size, word): takes the place of the smallest of the words of a heap, which lies at its
+  /// start.
   mlir::func::FuncOp replaceLeast();
   /// (heap, size): puts the words of a heap in order, the largest first.
   mlir::func::FuncOp sortHeap();
-  /// (first row, bytes from row to row, from, behind, bytes): rows from...behind on their way to the L2 cache.
+  /// (first row, bytes from row to row, from, behind, bytes): rows from...behind on their way to
+  /// the L2 cache.
   mlir::func::FuncOp fetch();
 
 private:

@@ -1,12 +1,14 @@
-// InPlace.cpp - decides where tiles lie: in the memory that they are stored to, in the state of a loop, or in scratch.
-// A tile that lies where it ends needs no copy; gradients take the place of logits in this way.
+// InPlace.cpp - decides where tiles lie: in the memory that they are stored to, in the state of a
+// loop, or in scratch. A tile that lies where it ends needs no copy; gradients take the place of
+// logits in this way.
 #include "compiler/Backends/CPU/TilesToCPU/KernelContext.h"
 using namespace mlir;
 using namespace logitile;
 using namespace logitile::cpu;
 
 namespace {
-/// The store that 'value' ends in, through ops that change it in place, and whether there are such ops.
+/// The store that 'value' ends in, through ops that change it in place, and whether there are such
+/// ops.
 struct End {
   StoreOp store;
   bool isChanged = false;
@@ -39,7 +41,8 @@ bool KernelContext::readsWindowAfter(Operation *op, Value except, StringAttr mem
   return false;
 }
 
-/// Whether a window of the same memory is loaded between 'op' and 'store': it must not see what is stored.
+/// Whether a window of the same memory is loaded between 'op' and 'store': it must not see what is
+/// stored.
 static bool loadsWindowBetween(KernelContext &k, Operation *op, StoreOp store) {
   StringAttr memory = k.view(store.getView()).memory;
   for (Operation *between = op->getNextNode(); between != store; between = between->getNextNode())

@@ -1,11 +1,12 @@
-// KernelContext.cpp - arguments, scratch and loops of one kernel. What happens to tiles is in the files of the op families.
+// KernelContext.cpp - arguments, scratch and loops of one kernel. What happens to tiles is in the
+// files of the op families.
 #include "compiler/Backends/CPU/TilesToCPU/KernelContext.h"
 #include "compiler/Conversion/IndexFacts.h"
 using namespace mlir;
 using namespace logitile;
 using namespace logitile::cpu;
 
-// ---- arguments ------------------------------------------------------------------------------------------------------
+// ---- arguments ----------------------------------------------------------------------------------
 
 LogicalResult KernelContext::bindArguments(func::FuncOp function) {
   Place words{function.getArgument(0), e.i64};
@@ -33,7 +34,7 @@ FailureOr<Int> KernelContext::countInside(Operation *op, const View &view, unsig
   return smaller(*end - scalar(first), count);
 }
 
-// ---- scratch --------------------------------------------------------------------------------------------------------
+// ---- scratch ------------------------------------------------------------------------------------
 
 Place KernelContext::allocate(Type element, int64_t count) {
   Place bytes = e.at({scratchPointer, e.getI8Type()}, e.integer(scratch));
@@ -57,7 +58,7 @@ void KernelContext::copyTile(const Tile &from, const Tile &to) {
   });
 }
 
-// ---- control --------------------------------------------------------------------------------------------------------
+// ---- control ------------------------------------------------------------------------------------
 
 void KernelContext::unlessInterrupted(function_ref<void()> step) {
   Value mustEnd = LLVM::LoadOp::create(e, e.pointerType, checkpoint, 8);
@@ -118,8 +119,8 @@ LogicalResult KernelContext::convert(scf::ForOp loop) {
   return converted;
 }
 
-/// The axes of a grid, those of short steps first: tasks one after the other share what belongs to the axis of the longest
-/// step, so the largest operand stays in the caches.
+/// The axes of a grid, those of short steps first: tasks one after the other share what belongs to
+/// the axis of the longest step, so the largest operand stays in the caches.
 static SmallVector<int64_t> axesOfTasks(scf::ForallOp forall) {
   auto step = [&](int64_t axis) { return getConstantIntValue(forall.getMixedStep()[axis]).value_or(1); };
   SmallVector<int64_t> axes = llvm::to_vector(llvm::seq<int64_t>(0, forall.getRank()));

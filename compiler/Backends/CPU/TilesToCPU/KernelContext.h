@@ -1,5 +1,5 @@
-// KernelContext.h - one kernel while it becomes a function: where its views and tiles lie. Each family of ops has a file
-// of its own that works on this context.
+// KernelContext.h - one kernel while it becomes a function: where its views and tiles lie. Each
+// family of ops has a file of its own that works on this context.
 #pragma once
 #include "compiler/Backends/CPU/TilesToCPU/Helpers.h"
 #include "compiler/Conversion/Tiles/KernelTiles.h"
@@ -10,7 +10,8 @@ inline bool isOfPairs(const View &view) { return Emitter::bytesOf(view.type.getE
 /// The precision in which contractions get the elements.
 inline mlir::Type operandOf(const View &view) { return Emitter::precisionOf(view.type.getElement()); }
 
-/// Where a tile lies while a task runs. Lanes are neighbours in memory and run along the rows (tokens) or the columns.
+/// Where a tile lies while a task runs. Lanes are neighbours in memory and run along the rows
+/// (tokens) or the columns.
 struct Tile {
   Place base;
   Int stride; // from one line of lanes to the next
@@ -27,7 +28,7 @@ struct Tile {
 
 class KernelContext;
 
-// ---- families of ops ------------------------------------------------------------------------------------------------
+// ---- families of ops ----------------------------------------------------------------------------
 mlir::LogicalResult convertLoad(KernelContext &k, LoadOp op);                     // Copies.cpp
 mlir::LogicalResult convertStore(KernelContext &k, StoreOp op);                   // Copies.cpp
 mlir::LogicalResult convertGather(KernelContext &k, LoadGatherOp op);             // Copies.cpp
@@ -55,20 +56,22 @@ public:
   /// Reads the arguments; what the kernel's body uses must be among them.
   mlir::LogicalResult bindArguments(mlir::func::FuncOp function);
 
-  // ---- values -----------------------------------------------------------------------------------------------------
-  /// How many of 'count' entries from 'first' on lie inside dimension 'dim' of 'view'. A dimension of '?' ends with the
-  /// tokens of the launch; one entry of it always exists.
+  // ---- values -----------------------------------------------------------------------------------
+  /// How many of 'count' entries from 'first' on lie inside dimension 'dim' of 'view'. A dimension
+  /// of '?' ends with the tokens of the launch; one entry of it always exists.
   mlir::FailureOr<Int> countInside(mlir::Operation *op, const View &view, unsigned dim, mlir::Value first, int64_t count);
   void call(mlir::func::FuncOp function, mlir::ValueRange arguments) { mlir::func::CallOp::create(e, function, arguments); }
-  /// One step of a loop that may take long: nothing where the caller wants the kernel to end early. What is left in memory then
-  /// has no meaning.
+  /// One step of a loop that may take long: nothing where the caller wants the kernel to end early.
+  /// What is left in memory then has no meaning.
   void unlessInterrupted(llvm::function_ref<void()> step);
-  /// The same for a step on 'elements' elements of an axis, where that takes longer than the question.
+  /// The same for a step on 'elements' elements of an axis, where that takes longer than the
+  /// question.
   void unlessInterrupted(int64_t elements, llvm::function_ref<void()> step);
-  /// A step on 'elements' elements of an axis in parts: 'step' gets the first of them and their number.
+  /// A step on 'elements' elements of an axis in parts: 'step' gets the first of them and their
+  /// number.
   void inBlocks(int64_t elements, llvm::function_ref<void(Int first, Int count)> step);
 
-  // ---- scratch ----------------------------------------------------------------------------------------------------
+  // ---- scratch ----------------------------------------------------------------------------------
   /// Memory of this thread that keeps its contents during a task.
   Place allocate(mlir::Type element, int64_t count);
   int64_t scratchBytes() const { return scratch; }
@@ -79,13 +82,16 @@ public:
   void forGroups(const Tile &tile, llvm::function_ref<void(Int)> body) { e.loop(e.integer(0), tile.lanes(), e.integer(e.lanes), body); }
   Place placeOf(const Tile &tile, Int line, Int lane) { return e.at(tile.base, line * tile.stride + lane); }
 
-  // ---- where results go: InPlace.cpp ----------------------------------------------------------------------------------
-  /// Memory for a tile with lanes along tokens that 'result's op makes: the window that it is stored to, the state of
-  /// the loop that it is yielded to, or scratch. A window whose elements are rounded serves where the op `mayRound`.
+  // ---- where results go: InPlace.cpp ------------------------------------------------------------
+  /// Memory for a tile with lanes along tokens that 'result's op makes: the window that it is
+  /// stored to, the state of the loop that it is yielded to, or scratch. A window whose elements
+  /// are rounded serves where the op `mayRound`.
   Tile choosePlace(mlir::OpResult result, Int rows, Int columns, bool isWhole, bool mayRound);
-  /// How far a result goes where no operand tells: as far as the memory that it is stored to, else all of its type.
+  /// How far a result goes where no operand tells: as far as the memory that it is stored to, else
+  /// all of its type.
   mlir::FailureOr<Int> storedExtent(mlir::OpResult result, unsigned dim);
-  /// The tile of 'operand', which 'op' may change in place: itself, or a copy where others read it later.
+  /// The tile of 'operand', which 'op' may change in place: itself, or a copy where others read it
+  /// later.
   Tile takeOver(mlir::OpOperand &operand);
   /// Whether 'store' has nothing left to do, because its tile lies where it stores to.
   bool isStoredInPlace(StoreOp store) { return storedInPlace.contains(store); }

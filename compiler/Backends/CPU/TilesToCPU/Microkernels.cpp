@@ -1,5 +1,5 @@
-// Microkernels.cpp - the inner loop of every contraction: a block of C in registers, one step of K at a time.
-// Which blocks a tile is cut into is Contraction.cpp.
+// Microkernels.cpp - the inner loop of every contraction: a block of C in registers, one step of K
+// at a time. Which blocks a tile is cut into is Contraction.cpp.
 #include "compiler/Backends/CPU/TilesToCPU/Helpers.h"
 #include "llvm/Support/FormatVariadic.h"
 using namespace mlir;
@@ -16,7 +16,8 @@ public:
         accumulate(args[6]), sumType(Emitter::widen(e.f32, lanes)) {}
 
   void build() {
-    // Whatever does not change from step to step is computed here: LLVM's passes that would move it do not run.
+    // Whatever does not change from step to step is computed here: LLVM's passes that would move it
+    // do not run.
     for (int64_t row = 0; row < rows; ++row) {
       if (!kMajor)
         rowOfA.push_back(aStride * row);
@@ -35,7 +36,8 @@ public:
   }
 
 private:
-  /// C is wanted after the last step, and often far away: on its way while the steps run, it costs nothing.
+  /// C is wanted after the last step, and often far away: on its way while the steps run, it costs
+  /// nothing.
   void fetchSums() {
     constexpr int64_t kLine = 64;
     int64_t perLine = std::max<int64_t>(1, kLine / (4 * lanes));

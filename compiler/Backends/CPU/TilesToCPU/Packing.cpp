@@ -1,4 +1,5 @@
-// Packing.cpp - rows of a strided view into the panels that contractions read. Layouts are those of LaunchPlan.h.
+// Packing.cpp - rows of a strided view into the panels that contractions read. Layouts are those of
+// LaunchPlan.h.
 #include "compiler/Backends/CPU/TilesToCPU/KernelContext.h"
 using namespace mlir;
 using namespace logitile;
@@ -20,7 +21,8 @@ struct SourceRows {
   }
 };
 
-/// Steps of the inner axis that are copied for all lanes in turn: the lines that they touch stay in the L1 cache.
+/// Steps of the inner axis that are copied for all lanes in turn: the lines that they touch stay in
+/// the L1 cache.
 constexpr int64_t kBlock = 64;
 
 /// One row into one lane of a panel. Pairs of its elements stay side by side.
@@ -35,7 +37,8 @@ void packLane(KernelContext &k, const View &packed, Place panel, Int lane, Place
   }
 }
 
-/// Zeros in one lane of a panel from step 'first' on: element 'which' of 'count' pairs, or 'count' elements where there are no pairs.
+/// Zeros in one lane of a panel from step 'first' on: element 'which' of 'count' pairs, or 'count'
+/// elements where there are no pairs.
 void clearLane(KernelContext &k, const View &packed, Place panel, Int lane, int64_t which, Int first, Int count) {
   Emitter &e = k.e;
   int64_t together = isOfPairs(packed) ? 2 : 1;

@@ -1,5 +1,6 @@
-// RowState.cpp - where row states lie, and the groups of tokens that a tile is folded in. Tokens are the lanes, so every reduction
-// over the vocabulary is a loop over lines of the tile with the state in registers.
+// RowState.cpp - where row states lie, and the groups of tokens that a tile is folded in. Tokens
+// are the lanes, so every reduction over the vocabulary is a loop over lines of the tile with the
+// state in registers.
 #include "compiler/Backends/CPU/TilesToCPU/Elementwise.h"
 #include "compiler/Conversion/KnownCandidates.h"
 #include "compiler/Conversion/SparseEntries.h"
@@ -77,7 +78,8 @@ private:
     return llvm::any_of(sparse, [&](const SparseEntry &other) { return other.entry == entry; });
   }
 
-  /// Hardly any token has its entry in this tile, so lanes are looked at one by one only where some has.
+  /// Hardly any token has its entry in this tile, so lanes are looked at one by one only where some
+  /// has.
   Value findEntry(Widener &group, Int lane, const SparseEntry &entry, Place found, Value start) {
     Value first = arith::TruncIOp::create(e, e.i32, column), count = arith::TruncIOp::create(e, e.i32, inputs.columns());
     Value distance = arith::SubIOp::create(e, group.get(entry.index), e.spread(first, e.lanes));
@@ -108,7 +110,8 @@ private:
     }
     return arguments;
   }
-  /// The entry after the update, for one token and one line. Reads its own inputs: there may be as many entries as inputs.
+  /// The entry after the update, for one token and one line. Reads its own inputs: there may be as
+  /// many entries as inputs.
   Value entryAt(unsigned entry, Int line, Int lane) {
     Widener scalar(e, 0);
     ValueRange arguments = inputArguments(op.getUpdate(), stateSize);

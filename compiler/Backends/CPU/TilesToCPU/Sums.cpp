@@ -33,7 +33,8 @@ static Value sumLanes(Emitter &e, Value total) {
   return vector::ExtractOp::create(e, total, 0);
 }
 
-/// Lanes are summed across groups first, then with each other: the same order for every number of tokens.
+/// Lanes are summed across groups first, then with each other: the same order for every number of
+/// tokens.
 LogicalResult cpu::convertSumTokens(KernelContext &k, SumTokensOp op) {
   Emitter &e = k.e;
   const Tile &tile = k.tile(op.getTile());

@@ -1,5 +1,5 @@
-// TilesToCPU.cpp - the pass that turns kernels on tiles into functions on vectors and pointers. What an op becomes is in the
-// file of its family.
+// TilesToCPU.cpp - the pass that turns kernels on tiles into functions on vectors and pointers.
+// What an op becomes is in the file of its family.
 #include "compiler/Backends/CPU/CPUTarget.h"
 #include "compiler/Backends/CPU/Passes.h"
 #include "compiler/Backends/CPU/TilesToCPU/KernelContext.h"
@@ -18,7 +18,8 @@ using namespace cpu;
 class FlushedSubnormals {
 public:
   explicit FlushedSubnormals(KernelContext &k) : e(k.e), before(k.allocate(e.i32, 1)) {
-    // Source: Intel 64 and IA-32 Architectures Software Developer's Manual, volume 1, 10.2.3: FTZ and DAZ.
+    // Source: Intel 64 and IA-32 Architectures Software Developer's Manual, volume 1, 10.2.3: FTZ
+    // and DAZ.
     constexpr int64_t kFlushToZero = 1 << 15, kDenormalsAreZero = 1 << 6;
     Place flushing = k.allocate(e.i32, 1);
     call("llvm.x86.sse.stmxcsr", before);

@@ -10,10 +10,11 @@ static LogicalResult checkLayout(Operation *op, const View &view) {
   return op->emitOpError() << "uses " << view.type << "; on this target views are strided";
 }
 
-// ---- load -----------------------------------------------------------------------------------------------------------
+// ---- load ---------------------------------------------------------------------------------------
 
 namespace {
-/// Which dimension of a view the rows and columns of a tile run along; none where the tile has one of them.
+/// Which dimension of a view the rows and columns of a tile run along; none where the tile has one
+/// of them.
 struct Axes {
   std::optional<unsigned> rows, columns;
 };
@@ -26,7 +27,8 @@ Axes axesOf(const View &view, TileType type) {
 }
 } // namespace
 
-/// Entries that do not exist read the last one that does, or the last 'run' of them: nothing uses them.
+/// Entries that do not exist read the last one that does, or the last 'run' of them: nothing uses
+/// them.
 static FailureOr<std::function<Int(Int)>> clipTo(KernelContext &k, Operation *op, const View &view, unsigned dim, Value first, int64_t count,
                                                  int64_t run = 1) {
   FailureOr<Int> end = k.end(op, view, dim);
@@ -103,7 +105,7 @@ LogicalResult convertLoad(KernelContext &k, LoadOp op) {
   return success();
 }
 
-// ---- store ----------------------------------------------------------------------------------------------------------
+// ---- store --------------------------------------------------------------------------------------
 
 /// From view to view: the elements of a tile go round among the threads.
 static LogicalResult storeCopy(KernelContext &k, StoreOp op, LoadOp load) {
@@ -144,8 +146,8 @@ static LogicalResult storeLine(KernelContext &k, StoreOp op, const Tile &tile, c
   return success();
 }
 
-/// Where the columns of 'view' end, to a tile: in the workspace behind the padding of a row, so that all of a run that is read is
-/// written.
+/// Where the columns of 'view' end, to a tile: in the workspace behind the padding of a row, so
+/// that all of a run that is read is written.
 static FailureOr<Int> paddedEnd(KernelContext &k, StoreOp op, const View &view) {
   FailureOr<Int> end = k.end(op, view, 1);
   if (failed(end) || k.runOf(view, op.getAt()[1]) == 1)
@@ -155,8 +157,8 @@ static FailureOr<Int> paddedEnd(KernelContext &k, StoreOp op, const View &view) 
 }
 
 namespace {
-/// How elements of a tile of fragments go to memory: as runs of 'always' columns, and of 'aligned' ones where the memory 'isAligned'.
-/// These are staged where threads have not so many neighbours.
+/// How elements of a tile of fragments go to memory: as runs of 'always' columns, and of 'aligned'
+/// ones where the memory 'isAligned'. These are staged where threads have not so many neighbours.
 struct Runs {
   int64_t always, aligned;
   bool areStaged;
@@ -247,7 +249,7 @@ LogicalResult convertStore(KernelContext &k, StoreOp op) {
   return storeFragments(k, op, tile, view);
 }
 
-// ---- gather ---------------------------------------------------------------------------------------------------------
+// ---- gather -------------------------------------------------------------------------------------
 
 LogicalResult convertGather(KernelContext &k, LoadGatherOp op) {
   Emitter &e = k.e;

@@ -77,7 +77,7 @@ void RegionInputs::mapLine(Widener &widener, ValueRange arguments, Int line) con
       widener.map(arguments[i], tiles[i].read ? tiles[i].read(line, k.e.integer(0)) : tiles[i].values[0]);
 }
 
-// ---- a row of a thread ----------------------------------------------------------------------------------------------
+// ---- a row of a thread --------------------------------------------------------------------------
 
 ThreadRow::ThreadRow(KernelContext &k, const RegionInputs &inputs, RegionInputs::Row row, ThreadColumns columns, ArrayRef<Type> kept)
     : e(k.e), inputs(inputs), columns(columns), row(std::move(row)) {
@@ -143,7 +143,7 @@ CodeBuilder::Values ThreadRow::forColumns(ValueRange start, Body body) const {
   return last;
 }
 
-// ---- maps -----------------------------------------------------------------------------------------------------------
+// ---- maps ---------------------------------------------------------------------------------------
 
 LogicalResult convertMap(KernelContext &k, MapOp op) {
   RegionInputs inputs(k, op.getInputs());

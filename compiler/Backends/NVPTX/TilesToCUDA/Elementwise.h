@@ -18,10 +18,12 @@ public:
   void readColumns();
   /// Turns of 'loop' read the operands of 'op'.
   void takeInto(RowLoop &loop, mlir::Operation *op) const;
-  /// The values of one row of a turn: one for each input without columns, one for each slot of the others.
+  /// The values of one row of a turn: one for each input without columns, one for each slot of the
+  /// others.
   using Row = llvm::SmallVector<CodeBuilder::Values>;
   Row readRow(const RowLoop &loop, int64_t rowSlot);
-  /// Maps arguments of a region: those that are uniform in a row, then the others at one column slot.
+  /// Maps arguments of a region: those that are uniform in a row, then the others at one column
+  /// slot.
   void mapUniform(Widener &widener, mlir::ValueRange arguments, const Row &row) const;
   void mapColumn(Widener &widener, mlir::ValueRange arguments, const Row &row, int64_t columnSlot) const;
   /// Maps the uniform arguments for row 'line' of the tile.
@@ -42,8 +44,9 @@ struct ThreadColumns {
   llvm::function_ref<mlir::Value(Int slot)> inside; // whether there is such an entry; null: there is
 };
 
-/// One row of a thread: a scalar for each of the thread's columns. In a loop over the columns the values of a row go round, as those
-/// of a tile do in a loop over rows (RowLoop.h): the column that the loop is at is the first.
+/// One row of a thread: a scalar for each of the thread's columns. In a loop over the columns the
+/// values of a row go round, as those of a tile do in a loop over rows (RowLoop.h): the column that
+/// the loop is at is the first.
 class ThreadRow : public RowGroup {
 public:
   /// 'kept' are the types of what 'keep' gets.

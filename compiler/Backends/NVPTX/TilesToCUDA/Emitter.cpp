@@ -1,5 +1,5 @@
-// Emitter.cpp - memory of GPU code: the block's shared memory, and elements with their conversion to the values that code
-// computes with.
+// Emitter.cpp - memory of GPU code: the block's shared memory, and elements with their conversion
+// to the values that code computes with.
 #include "compiler/Backends/NVPTX/TilesToCUDA/Emitter.h"
 using namespace mlir;
 

@@ -1,5 +1,5 @@
-// Emitter.h - short spellings for code of one GPU thread: its number, shared memory, elements in memory, and the
-// instructions of a warp. All ops of the nvvm dialect are made in Instructions.cpp.
+// Emitter.h - short spellings for code of one GPU thread: its number, shared memory, elements in
+// memory, and the instructions of a warp. All ops of the nvvm dialect are made in Instructions.cpp.
 #pragma once
 #include "compiler/Backends/NVPTX/Sharing.h"
 #include "compiler/Conversion/CodeBuilder.h"
@@ -33,10 +33,11 @@ public:
   /// An empty kernel of 'threads' threads at the end of the module; code goes into it from here on.
   mlir::LLVM::LLVMFuncOp beginKernel(llvm::StringRef name, llvm::ArrayRef<mlir::Type> arguments, int64_t threads);
   void endKernel();
-  /// Parameter 'number' of a kernel is a pointer to so many bytes of its own, at a multiple of their number.
+  /// Parameter 'number' of a kernel is a pointer to so many bytes of its own, at a multiple of
+  /// their number.
   void passByValue(mlir::LLVM::LLVMFuncOp kernel, unsigned number, int64_t bytes);
 
-  // ---- where this thread is -----------------------------------------------------------------------------------------
+  // ---- where this thread is ---------------------------------------------------------------------
   Int thread() const { return *threadNumber; }
   Int lane() const { return *laneNumber; }
   Int warp() const { return *warpNumber; }
@@ -46,7 +47,7 @@ public:
   /// The same for the threads of a warp.
   void syncWarp();
 
-  // ---- memory -------------------------------------------------------------------------------------------------------
+  // ---- memory -----------------------------------------------------------------------------------
   /// Shared memory of the block from 'offset' bytes on.
   Place shared(Int offset, mlir::Type element);
   /// The number of its byte `offset`.
@@ -54,13 +55,14 @@ public:
   /// One element in its value type.
   mlir::Value load(Place place);
   void store(mlir::Value value, Place place);
-  /// 'count' neighbours at once, in their value type. The first lies at a multiple of the bytes of all.
+  /// 'count' neighbours at once, in their value type. The first lies at a multiple of the bytes of
+  /// all.
   Values loadRun(Place place, int64_t count);
   void storeRun(mlir::ValueRange values, Place place);
   /// Bits without conversion: 'type' as it lies in memory.
   mlir::Value loadAs(mlir::Type type, Place place, int64_t alignment);
 
-  // ---- instructions of a warp: Instructions.cpp ---------------------------------------------------------------------
+  // ---- instructions of a warp: Instructions.cpp -------------------------------------------------
   /// The value of the lane whose number differs by 'mask' in its bits; f32 or i32.
   mlir::Value exchange(mlir::Value value, int64_t mask);
   /// A bit for each lane, set where its 'condition' holds; i32.
@@ -74,10 +76,11 @@ public:
   Values loadMatrices(Place row, bool transposed);
   /// sum + left * right of 16 x 8 x 16 elements: 4 and 2 registers of pairs, 4 of f32.
   Values multiply(MmaType type, mlir::ValueRange left, mlir::ValueRange right, mlir::ValueRange sum);
-  /// That of the warp's first lane, below 2^31; the assembler then knows that all lanes have the same.
+  /// That of the warp's first lane, below 2^31; the assembler then knows that all lanes have the
+  /// same.
   Int uniform(Int value);
 
-  // ---- instructions of a warpgroup: Instructions.cpp ----------------------------------------------------------------
+  // ---- instructions of a warpgroup: Instructions.cpp --------------------------------------------
   /// sums + left * right of 64 x 'columns' x 16 elements, under way; sums are a structure of f32.
   mlir::Value startProduct(MmaType type, SharedOperand left, SharedOperand right, int64_t columns, mlir::Value sums);
   /// Before products, after registers of their sums were set.
@@ -90,7 +93,7 @@ public:
   /// What this thread has written to shared memory is there for tensor cores that read it.
   void fenceProxy();
 
-  // ---- copies of boxes: Instructions.cpp ----------------------------------------------------------------------------
+  // ---- copies of boxes: Instructions.cpp --------------------------------------------------------
   /// An mbarrier, whose phases end with so many arrivals and all bytes that were announced.
   void startMbarrier(Place mbarrier, int64_t arrivals);
   /// Behind all of them, for tensor copies to see them.
@@ -98,7 +101,8 @@ public:
   void arrive(Place mbarrier);
   /// The same, and 'bytes' will come.
   void arriveExpecting(Place mbarrier, int64_t bytes);
-  /// Waits until the phase with this 'parity' (i32) has ended; the one before the first has parity 1.
+  /// Waits until the phase with this 'parity' (i32) has ended; the one before the first has parity
+  /// 1.
   void waitForPhase(Place mbarrier, mlir::Value parity);
   /// The box of 'map' with this corner is on its way; its bytes arrive at 'mbarrier'.
   void copyBox(Place to, mlir::Value map, Int row, Int column, Place mbarrier);

@@ -1,11 +1,11 @@
-// Instructions.cpp - every op of the nvvm dialect that kernels use. No other file includes that dialect: its header is the
-// slowest of all.
+// Instructions.cpp - every op of the nvvm dialect that kernels use. No other file includes that
+// dialect: its header is the slowest of all.
 #include "compiler/Backends/NVPTX/TilesToCUDA/Emitter.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 using namespace mlir;
 
 namespace logitile::cuda {
-// ---- structures -----------------------------------------------------------------------------------------------------
+// ---- structures ---------------------------------------------------------------------------------
 
 Emitter::Values Emitter::unpack(Value structure) {
   Values fields;
@@ -22,7 +22,7 @@ Value Emitter::pack(ValueRange fields) {
   return structure;
 }
 
-// ---- inline PTX -----------------------------------------------------------------------------------------------------
+// ---- inline PTX ---------------------------------------------------------------------------------
 
 static constexpr struct {
   llvm::StringLiteral text, constraints;
@@ -41,7 +41,7 @@ Operation *Emitter::emitPtx(TypeRange results, StringRef text, StringRef constra
                                    LLVM::AsmDialectAttr::get(getContext(), LLVM::AsmDialect::AD_ATT), /*operand_attrs=*/ArrayAttr());
 }
 
-// ---- ops of the dialect ---------------------------------------------------------------------------------------------
+// ---- ops of the dialect -------------------------------------------------------------------------
 
 static Type fourOf(Type type) { return LLVM::LLVMStructType::getLiteral(type.getContext(), SmallVector<Type>(4, type)); }
 
@@ -112,7 +112,7 @@ Int Emitter::uniform(Int value) {
   return extend(NVVM::ShflOp::create(*this, i32, all, narrow(value), first, last, NVVM::ShflKind::idx, UnitAttr()));
 }
 
-// ---- instructions of a warpgroup ------------------------------------------------------------------------------------
+// ---- instructions of a warpgroup ----------------------------------------------------------------
 
 Value Emitter::startProduct(MmaType type, SharedOperand left, SharedOperand right, int64_t columns, Value sums) {
   MLIRContext *context = getContext();
@@ -139,7 +139,7 @@ Value Emitter::waitForSums(Value sums) {
   return emitPtx(sums.getType(), kInlinePtx[static_cast<int>(InlinePtx::WaitForSums)].text, constraints, fields)->getResult(0);
 }
 
-// ---- copies of boxes ------------------------------------------------------------------------------------------------
+// ---- copies of boxes ----------------------------------------------------------------------------
 
 void Emitter::passByValue(LLVM::LLVMFuncOp kernel, unsigned number, int64_t bytes) {
   kernel.setArgAttr(number, LLVM::LLVMDialect::getByValAttrName(), TypeAttr::get(LLVM::LLVMArrayType::get(getI8Type(), bytes)));
@@ -182,7 +182,7 @@ void Emitter::copyBox(Place to, Value map, Int row, Int column, Place mbarrier) 
 }
 Value Emitter::elect() { return NVVM::ElectSyncOp::create(*this, i1, /*membermask=*/Value()); }
 
-// ---- proxies --------------------------------------------------------------------------------------------------------
+// ---- proxies ------------------------------------------------------------------------------------
 
 void Emitter::fenceProxy() {
   NVVM::FenceProxyOp::create(*this, NVVM::ProxyKindAttr::get(getContext(), NVVM::ProxyKind::async_shared),

@@ -1,11 +1,12 @@
-// KernelContext.cpp - arguments, tiles, limits and loops of one kernel. What happens to tiles is in the files of the op
-// families.
+// KernelContext.cpp - arguments, tiles, limits and loops of one kernel. What happens to tiles is in
+// the files of the op families.
 #include "compiler/Backends/NVPTX/TilesToCUDA/KernelContext.h"
 #include "compiler/Conversion/IndexFacts.h"
 using namespace mlir;
 
 namespace logitile::cuda {
-/// The host does not know how many tokens count: a launch gives the place of their number, the first one and the most.
+/// The host does not know how many tokens count: a launch gives the place of their number, the
+/// first one and the most.
 LogicalResult KernelContext::bindArguments(LLVM::LLVMFuncOp function, ArrayRef<TensorMap> ofKernel) {
   unsigned next = 0;
   auto pointer = [&] { return function.getArgument(next++); };
@@ -46,7 +47,7 @@ KernelContext::BoundMap KernelContext::mapOf(Operation *product, bool isRight) c
   return llvm::find_if(maps, [&](const auto &map) { return map.first == tensorMapOf(product, isRight); })->second;
 }
 
-// ---- tiles ----------------------------------------------------------------------------------------------------------
+// ---- tiles --------------------------------------------------------------------------------------
 
 Value KernelContext::element(const Tile &tile, int64_t rowSlot, int64_t columnSlot) {
   if (tile.read)
@@ -96,7 +97,7 @@ void KernelContext::startRow(Value row, Value value) {
   setTile(row, tile);
 }
 
-// ---- limits ---------------------------------------------------------------------------------------------------------
+// ---- limits -------------------------------------------------------------------------------------
 
 FailureOr<Int> KernelContext::end(Operation *op, const View &view, unsigned dim) {
   int64_t extent = view.extent(dim);
@@ -140,7 +141,7 @@ Int KernelContext::scratch(int64_t bytes) {
   return e.integer(start);
 }
 
-// ---- control --------------------------------------------------------------------------------------------------------
+// ---- control ------------------------------------------------------------------------------------
 
 /// Tiles that a loop carries are values: of the thread's elements, or of its line.
 FailureOr<CodeBuilder::Values> KernelContext::startOf(scf::ForOp loop) {
@@ -163,8 +164,9 @@ void KernelContext::adopt(scf::ForOp loop, ValueRange tiles, ValueRange values) 
   }
 }
 
-/// Of the threads that share a row, thread p merges states p, p + parts and so on. Turns that all of them take are counted by a constant,
-/// so that the assembler reads several states before it merges the first. What they have is merged by the first thread.
+/// Of the threads that share a row, thread p merges states p, p + parts and so on. Turns that all
+/// of them take are counted by a constant, so that the assembler reads several states before it
+/// merges the first. What they have is merged by the first thread.
 LogicalResult KernelContext::convertMerging(scf::ForOp loop, MapOp merge) {
   FailureOr<CodeBuilder::Values> start = startOf(loop);
   if (failed(start))
@@ -245,9 +247,10 @@ LogicalResult KernelContext::convert(scf::ForOp loop) {
   return converted;
 }
 
-/// Blocks that run at a time are neighbours in the grid. Where they make logits, those of some tiles of rows go through the vocabulary
-/// together: each part of the weight is read from memory once for all of them, while their hidden states stay in the L2. More rows
-/// would not fit: half of 36 MB or more, which all chips have but the older ones for games. 0: the kernel makes no logits.
+/// Blocks that run at a time are neighbours in the grid. Where they make logits, those of some
+/// tiles of rows go through the vocabulary together: each part of the weight is read from memory
+/// once for all of them, while their hidden states stay in the L2. More rows would not fit: half of
+/// 36 MB or more, which all chips have but the older ones for games. 0: the kernel makes no logits.
 static int64_t rowsOfGroup(const KernelContext &k, scf::ForallOp forall) {
   constexpr int64_t kBytes = int64_t(16) << 20;
   int64_t bytes = 0; // of the hidden states of one tile of rows

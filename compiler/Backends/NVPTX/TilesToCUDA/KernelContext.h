@@ -1,5 +1,5 @@
-// KernelContext.h - one kernel while it becomes the code of a GPU thread: what its tiles are to this thread. Each family of
-// ops has a file of its own that works on this context.
+// KernelContext.h - one kernel while it becomes the code of a GPU thread: what its tiles are to
+// this thread. Each family of ops has a file of its own that works on this context.
 #pragma once
 #include "compiler/Backends/NVPTX/TilesToCUDA/Pipeline.h"
 #include "compiler/Backends/NVPTX/TilesToCUDA/TensorMaps.h"
@@ -17,14 +17,15 @@ struct Tile {
   /// The same for 'run' columns at once, from a multiple of it on.
   std::function<CodeBuilder::Values(Int, Int)> readRun = {};
   int64_t run = 1;
-  /// The values are those of line `thread`, one for each thread, in a kernel whose other tiles are fragments.
+  /// The values are those of line `thread`, one for each thread, in a kernel whose other tiles are
+  /// fragments.
   bool isOwned = false;
   LoadOp source = {};                          // set: nothing was loaded; the one store copies from view to view
 };
 
 class KernelContext;
 
-// ---- families of ops ------------------------------------------------------------------------------------------------
+// ---- families of ops ----------------------------------------------------------------------------
 mlir::LogicalResult convertLoad(KernelContext &k, LoadOp op);                     // Copies.cpp
 mlir::LogicalResult convertStore(KernelContext &k, StoreOp op);                   // Copies.cpp
 mlir::LogicalResult convertGather(KernelContext &k, LoadGatherOp op);             // Copies.cpp
@@ -55,16 +56,19 @@ public:
   const int64_t stages; // of a pipeline
   const ProjectOp prefetching;
 
-  /// Behind what the ops of the kernel know, the function takes two arguments for each of 'maps' (KernelPlan).
+  /// Behind what the ops of the kernel know, the function takes two arguments for each of 'maps'
+  /// (KernelPlan).
   mlir::LogicalResult bindArguments(mlir::LLVM::LLVMFuncOp function, llvm::ArrayRef<TensorMap> maps);
-  /// The tensor map of an operand, and the column of its view with which it begins; beyond all columns where this launch has none.
+  /// The tensor map of an operand, and the column of its view with which it begins; beyond all
+  /// columns where this launch has none.
   struct BoundMap {
     mlir::Value map;
     Int firstColumn;
   };
   BoundMap mapOf(mlir::Operation *product, bool isRight) const;
-  /// Where the next block that is copied as boxes goes, and the mbarriers of a stage: for threads that wait for its block, and for who
-  /// copies the next one there (Products/BoxCopies.h). Only in kernels with maps.
+  /// Where the next block that is copied as boxes goes, and the mbarriers of a stage: for threads
+  /// that wait for its block, and for who copies the next one there (Products/BoxCopies.h). Only in
+  /// kernels with maps.
   std::optional<Place> boxPosition;
   /// The number of this warp, which its threads have agreed upon. Only in kernels with maps.
   std::optional<Int> warp;
@@ -75,17 +79,19 @@ public:
   /// How many tokens the launch has at most, of which only some may count.
   std::optional<Int> mostTokens;
 
-  // ---- tiles ------------------------------------------------------------------------------------------------------
+  // ---- tiles ------------------------------------------------------------------------------------
   int64_t rowSlots(TileType type) const { return type.getExtent(0) == 1 ? 1 : turnRows ? turnRows : threads.sharing.rowSlots(); }
   int64_t columnSlots(TileType type) const { return type.getExtent(1) == 1 ? 1 : threads.sharing.columnSlots(); }
   /// The element of a thread's slots; tiles with one row or column repeat it.
   mlir::Value element(const Tile &tile, int64_t rowSlot, int64_t columnSlot);
   /// All elements of one row slot, read at once where they are neighbours in memory.
   CodeBuilder::Values elementsOf(const Tile &tile, int64_t rowSlot);
-  /// Columns of a thread that one load or store of 'view' has, for a tile from column 'first' on. In the workspace rows begin at
-  /// multiples of kVectorBytes, and are padded to them; elsewhere a row may begin anywhere.
+  /// Columns of a thread that one load or store of 'view' has, for a tile from column 'first' on.
+  /// In the workspace rows begin at multiples of kVectorBytes, and are padded to them; elsewhere a
+  /// row may begin anywhere.
   int64_t runOf(const View &view, mlir::Value first) const;
-  /// The same for the caller's memory where isAligned() holds: 1 where a run might reach behind the end of a row.
+  /// The same for the caller's memory where isAligned() holds: 1 where a run might reach behind the
+  /// end of a row.
   int64_t runIfAligned(const View &view, mlir::Value first) const;
   /// Whether 'view' is memory of the workspace with such rows.
   bool isPadded(const View &view) const;
@@ -93,34 +99,39 @@ public:
   mlir::Value isAligned(const View &view, int64_t bytes);
   /// Where a run begins.
   Place placeOfRun(const View &view, Int row, Int column) { return e.at(view.base, row * view.stride0 + column); }
-  /// Calls 'visit' with each column slot of this thread and its place in a row of 'view', of a tile from column 'first' on. Each
-  /// address follows from the one before: few of them lie in registers at a time. Columns from 'end' on have the tile's first place.
+  /// Calls 'visit' with each column slot of this thread and its place in a row of 'view', of a tile
+  /// from column 'first' on. Each address follows from the one before: few of them lie in registers
+  /// at a time. Columns from 'end' on have the tile's first place.
   void walkRow(const View &view, Int row, Int first, int64_t slots, std::optional<Int> end,
                llvm::function_ref<void(int64_t slot, Place place)> visit);
-  /// The row slots are 'rows' of those of the thread, from 'first' on (RowLoop.h), until the turn ends.
+  /// The row slots are 'rows' of those of the thread, from 'first' on (RowLoop.h), until the turn
+  /// ends.
   void enterTurn(Int first, int64_t rows) { threads.shiftRows(first), turnRows = rows; }
   void leaveTurn() { enterTurn(e.integer(0), 0); }
   /// Whether tiles of one column are one value for each thread, the row of its number.
   bool isOwned(TileType type) const;
 
-  // ---- how far views go ---------------------------------------------------------------------------------------------
-  /// The number of entries in dimension 'dim' of 'view'; a dimension of '?' ends with the tokens of the launch.
+  // ---- how far views go -------------------------------------------------------------------------
+  /// The number of entries in dimension 'dim' of 'view'; a dimension of '?' ends with the tokens of
+  /// the launch.
   mlir::FailureOr<Int> end(mlir::Operation *op, const View &view, unsigned dim);
   /// Whether a tile of 'count' entries from 'first' on may reach past the end.
   bool mayClip(const View &view, unsigned dim, mlir::Value first, int64_t count) const;
-  /// Calls 'body' once, or where columns may be clipped twice: for tiles that are whole and for the one at the end. Returns its
-  /// values, of 'types'.
+  /// Calls 'body' once, or where columns may be clipped twice: for tiles that are whole and for the
+  /// one at the end. Returns its values, of 'types'.
   CodeBuilder::Values splitTail(bool mayClip, Int first, int64_t count, Int end, mlir::TypeRange types,
                                 llvm::function_ref<CodeBuilder::Values(bool isTail)> body);
 
-  /// Memory whose tiles threads read where they use them, and where those past the end read an entry of another thread.
+  /// Memory whose tiles threads read where they use them, and where those past the end read an
+  /// entry of another thread.
   llvm::SmallDenseSet<mlir::StringAttr> readPastEnds;
 
-  // ---- shared memory ------------------------------------------------------------------------------------------------
-  /// Where the memory starts that pipelines, row states and sums use one after the other. Each starts with a barrier: whoever used it
-  /// before is done.
+  // ---- shared memory ----------------------------------------------------------------------------
+  /// Where the memory starts that pipelines, row states and sums use one after the other. Each
+  /// starts with a barrier: whoever used it before is done.
   Int ring() { return e.integer(first); }
-  /// The same for an op that takes so many bytes of it. Where stages are filled between two products, ops share memory behind them.
+  /// The same for an op that takes so many bytes of it. Where stages are filled between two
+  /// products, ops share memory behind them.
   Int scratch(int64_t bytes);
   int64_t sharedBytes() const { return allocated; }
 
@@ -137,8 +148,9 @@ private:
   mlir::FailureOr<CodeBuilder::Values> startOf(mlir::scf::ForOp loop);
 
   int64_t longestRun(const View &view, mlir::Value first) const;
-  /// Binds the variables of 'forall', which has two axes, for task number 'task': in groups of 'rows' steps of the first axis, of which
-  /// each goes through the second axis. Returns whether there is such a task.
+  /// Binds the variables of 'forall', which has two axes, for task number 'task': in groups of
+  /// 'rows' steps of the first axis, of which each goes through the second axis. Returns whether
+  /// there is such a task.
   mlir::Value bindInGroups(mlir::scf::ForallOp forall, int64_t rows, Int task);
 
   void prepareBoxes();

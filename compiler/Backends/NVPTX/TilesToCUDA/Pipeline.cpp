@@ -21,15 +21,17 @@ static Type elementOf(Operation *op) {
   return cast<ViewType>(operand.getType()).getElement();
 }
 
-/// As many as let two blocks run on a multiprocessor, one of which computes while the other waits; where registers do not, as many
-/// as fit. A multiprocessor has the shared memory of its largest block.
+/// As many as let two blocks run on a multiprocessor, one of which computes while the other waits;
+/// where registers do not, as many as fit. A multiprocessor has the shared memory of its largest
+/// block.
 static int64_t stagesOf(int64_t block, int64_t threads, int64_t limit, int64_t first, int64_t least) {
   int64_t half = (limit - kHiddenBytes) / 2 - first;
   bool areTwo = threads <= kThreadsOfTwo && half / block >= least;
   return std::min(kMostStages, (areTwo ? half : limit - first) / block);
 }
 
-/// Whether ops beside products do with little shared memory: four bytes for each row and tile, or for each column and warp.
+/// Whether ops beside products do with little shared memory: four bytes for each row and tile, or
+/// for each column and warp.
 static bool needsLittleScratch(KernelOp kernel, int64_t rows) {
   WalkResult walk = kernel.walk([&](Operation *op) {
     bool isLarge = op->getNumOperands() * rows * 4 > kMostScratch;
@@ -38,7 +40,8 @@ static bool needsLittleScratch(KernelOp kernel, int64_t rows) {
   return !walk.wasInterrupted();
 }
 
-/// The one product of a kernel, where it is of warpgroups and makes the tiles of a loop along the vocabulary.
+/// The one product of a kernel, where it is of warpgroups and makes the tiles of a loop along the
+/// vocabulary.
 static ProjectOp productOfLoop(KernelOp kernel) {
   SmallVector<Operation *> products;
   kernel.walk([&](Operation *op) {

@@ -67,8 +67,8 @@ void RowLoop::make(TileType type) {
   results.emplace_back();
 }
 
-/// The values of a few ops wait for each other: two rows keep the units busy. Many ops fill them with the columns of one row,
-/// and twice the code would only take longer to make, and to fetch.
+/// The values of a few ops wait for each other: two rows keep the units busy. Many ops fill them
+/// with the columns of one row, and twice the code would only take longer to make, and to fetch.
 void RowLoop::compute(Region &region) {
   constexpr int64_t kManyOps = 32;
   if (countOps(region) > kManyOps)

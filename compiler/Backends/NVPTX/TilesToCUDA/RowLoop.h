@@ -1,17 +1,20 @@
-// RowLoop.h - a thread's rows of a tile, a few of them at a time. What is done with them is the business of the ops.
+// RowLoop.h - a thread's rows of a tile, a few of them at a time. What is done with them is the
+// business of the ops.
 #pragma once
 #include "compiler/Backends/NVPTX/TilesToCUDA/KernelContext.h"
 
 namespace logitile::cuda {
-/// Goes through the rows of a thread in turns of two, or of one where a row has much code. The code of a turn is there once,
-/// in a loop, and only the values of its own rows are computed with at a time. Registers cannot be indexed,
-/// so the values of a tile go round as the arguments of the loop: each turn takes those at the front, and appends the values that
-/// it computed, or that it took unchanged, at the end.
+/// Goes through the rows of a thread in turns of two, or of one where a row has much code. The code
+/// of a turn is there once, in a loop, and only the values of its own rows are computed with at a
+/// time. Registers cannot be indexed, so the values of a tile go round as the arguments of the
+/// loop: each turn takes those at the front, and appends the values that it computed, or that it
+/// took unchanged, at the end.
 class RowLoop {
 public:
   explicit RowLoop(KernelContext &k) : k(k) {}
 
-  /// Turns read 'tile'. If it 'isDead' afterwards, the values that turns make may take the place of its own.
+  /// Turns read 'tile'. If it 'isDead' afterwards, the values that turns make may take the place of
+  /// its own.
   void take(const Tile &tile, bool isDead = false) { tiles.push_back(tile), dead.push_back(isDead); }
   /// Turns append the values of their rows to 'results', which in the end has those of all rows.
   void make(TileType type);
@@ -43,7 +46,8 @@ private:
   llvm::SmallVector<Ring> rings;
 };
 
-/// The rows of one turn of a RowLoop, as lines of a block of shared memory: those of a warp are neighbours.
+/// The rows of one turn of a RowLoop, as lines of a block of shared memory: those of a warp are
+/// neighbours.
 class TurnLines {
 public:
   static constexpr int64_t kMostSlots = 2, kRowsOfFragment = 8;
@@ -63,15 +67,15 @@ private:
   int64_t slots;
 };
 
-/// Whether a region has so much code that its columns, like its rows, share it in a loop: code for each of them would take longer to
-/// make, and would no longer fit the instruction cache.
+/// Whether a region has so much code that its columns, like its rows, share it in a loop: code for
+/// each of them would take longer to make, and would no longer fit the instruction cache.
 bool isLong(mlir::Region &region);
 
 /// Whether no op behind 'op' uses 'value'.
 bool isLastUse(mlir::Value value, mlir::Operation *op);
 
-/// Operands of an op whose values go round in its loop and are used again behind it. From there on they are what the loop gave
-/// back: else both would take registers.
+/// Operands of an op whose values go round in its loop and are used again behind it. From there on
+/// they are what the loop gave back: else both would take registers.
 class PassedTiles {
 public:
   PassedTiles(KernelContext &k, mlir::Operation *op, mlir::ValueRange operands);

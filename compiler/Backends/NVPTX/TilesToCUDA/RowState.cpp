@@ -1,6 +1,6 @@
-// RowState.cpp - who folds a tile into the row state of a sweep, and who joins the parts. The state of row t belongs to thread t. A
-// tile is folded by the threads that have its elements; the quad of a row, then the warps beside each other, join what
-// they have by the merge region.
+// RowState.cpp - who folds a tile into the row state of a sweep, and who joins the parts. The state
+// of row t belongs to thread t. A tile is folded by the threads that have its elements; the quad of
+// a row, then the warps beside each other, join what they have by the merge region.
 #include "compiler/Backends/NVPTX/TilesToCUDA/Elementwise.h"
 #include "compiler/Conversion/KnownCandidates.h"
 #include "compiler/Conversion/SparseEntries.h"
@@ -33,7 +33,8 @@ public:
     PassedTiles passed(k, op, op.getInputs());
     auto foldOnce = [&](bool isTail) { return passed.valuesOf(foldTile(isTail)); };
     areLooped = sharing.columnSlots() > 1 && (isLong(op.getCandidate()) || isLong(op.getUpdate()));
-    // A comparison for each column costs less than code for the last tile and other code for the tiles before it.
+    // A comparison for each column costs less than code for the last tile and other code for the
+    // tiles before it.
     bool isOneCode = mayClip && areLooped;
     passed.set(isOneCode ? foldOnce(/*isTail=*/true)
                          : k.splitTail(mayClip, column, sharing.columns, e.integer(op.getLimit()), passed.types(), foldOnce));
@@ -111,13 +112,15 @@ private:
     });
   }
 
-  /// A loop over columns stays one loop: another one for an entry would pass all their values on once more.
+  /// A loop over columns stays one loop: another one for an entry would pass all their values on
+  /// once more.
   bool isFoundApart(unsigned entry) const override {
     return !areLooped && llvm::any_of(sparse, [&](const SparseEntry &other) { return other.entry == entry; });
   }
 
-  /// Whether a column is the one that is looked for: how far that is from this thread's first one is compared with constants. The
-  /// numbers of all columns would be computed before it is known that the tile has the entry.
+  /// Whether a column is the one that is looked for: how far that is from this thread's first one
+  /// is compared with constants. The numbers of all columns would be computed before it is known
+  /// that the tile has the entry.
   Value isColumn(const Column &at) {
     arith::CmpIOp comparison = compared->comparison;
     Value distance = e.constant(e.getI32IntegerAttr(k.threads.distance(at.place.known())));

@@ -1,5 +1,6 @@
-// StagedRows.cpp - where pairs lie in between. Neither the words of eight rows nor the chunks of two share a bank: chunks of a line
-// of 128 bytes trade places by the number of their row, whose last bit is the first of the number that they are turned by.
+// StagedRows.cpp - where pairs lie in between. Neither the words of eight rows nor the chunks of
+// two share a bank: chunks of a line of 128 bytes trade places by the number of their row, whose
+// last bit is the first of the number that they are turned by.
 #include "compiler/Backends/NVPTX/TilesToCUDA/StagedRows.h"
 #include "compiler/Conversion/IndexFacts.h"
 using namespace mlir;
@@ -28,7 +29,8 @@ StagedRows::StagedRows(KernelContext &k, Type element) : k(k), e(k.e), element(e
 
 void StagedRows::store(ArrayRef<Row> rows) {
   const int64_t chunks = k.threads.sharing.blockColumns() / kRun, pitch = pitchOf(k.threads.sharing);
-  // Rows begin at multiples of a line, so chunks trade places in the last bits alone: what is further behind is a constant.
+  // Rows begin at multiples of a line, so chunks trade places in the last bits alone: what is
+  // further behind is a constant.
   auto placesFrom = [&](Int start, int64_t step) {
     SmallVector<Place> places;
     for (int64_t chunk = 0; chunk < std::min(chunks, kChunksOfLine); chunk += step)

@@ -1,5 +1,6 @@
-// StagedRows.h - rows of fragments on their way to memory. A thread has pairs of neighbours: written as they are, they fill a quarter of
-// what a store can write. So the four threads of a row trade pairs through shared memory for runs of eight.
+// StagedRows.h - rows of fragments on their way to memory. A thread has pairs of neighbours:
+// written as they are, they fill a quarter of what a store can write. So the four threads of a row
+// trade pairs through shared memory for runs of eight.
 #pragma once
 #include "compiler/Backends/NVPTX/TilesToCUDA/KernelContext.h"
 
@@ -8,13 +9,15 @@ class StagedRows {
 public:
   /// Columns of a thread's run.
   static constexpr int64_t kRun = 8;
-  /// Whether rows of 'tile' should go to 'view' like this, from column 'first' on, where runs of it are aligned: those of warpgroups.
-  /// Blocks of mma.sync have short rows, of which a thread has many: there it takes longer.
+  /// Whether rows of 'tile' should go to 'view' like this, from column 'first' on, where runs of it
+  /// are aligned: those of warpgroups. Blocks of mma.sync have short rows, of which a thread has
+  /// many: there it takes longer.
   static bool suit(const KernelContext &k, const Tile &tile, const View &view, mlir::Value first);
 
   /// Elements have 16 bits. Behind a barrier, where other ops have used the same memory.
   StagedRows(KernelContext &k, mlir::Type element);
-  /// One row slot: all elements of this thread. Where its row 'isThere', its part goes to the row that begins, for the tile, at 'to'.
+  /// One row slot: all elements of this thread. Where its row 'isThere', its part goes to the row
+  /// that begins, for the tile, at 'to'.
   struct Row {
     CodeBuilder::Values elements;
     mlir::Value isThere;

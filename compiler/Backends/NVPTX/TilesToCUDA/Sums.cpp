@@ -17,7 +17,8 @@ LogicalResult convertSumRows(KernelContext &k, SumRowsOp op) {
   Value start = e.number(e.f32, 0);
   if (op.getPlus()) {
     auto read = [&]() -> CodeBuilder::Values { return {e.load(k.windowOf(k.view(op.getPlus()), e.integer(0), column))}; };
-    // The thread that has the last column may have stored over what is there already: no other one reads it.
+    // The thread that has the last column may have stored over what is there already: no other one
+    // reads it.
     Value isThere = e.both(k.condition(op.getWhen()), isLess(own, *end));
     start = e.choose(isThere, e.f32, read, [&]() -> CodeBuilder::Values { return {e.number(e.f32, 0)}; })[0];
   }

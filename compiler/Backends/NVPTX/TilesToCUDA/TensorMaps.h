@@ -1,4 +1,5 @@
-// TensorMaps.h - which tensor maps a kernel takes: one for each way in which products of warpgroups read an argument.
+// TensorMaps.h - which tensor maps a kernel takes: one for each way in which products of warpgroups
+// read an argument.
 #pragma once
 #include "compiler/Backends/NVPTX/Sharing.h"
 
@@ -13,8 +14,8 @@ struct TensorMap {
   bool operator==(const TensorMap &) const = default;
 };
 
-/// How a block of 16-bit elements lies in shared memory for a warpgroup, 'outer' entries by 'depth' steps of the shared axis: boxes
-/// one behind the other, of lines of up to 8 chunks of 16 bytes.
+/// How a block of 16-bit elements lies in shared memory for a warpgroup, 'outer' entries by 'depth'
+/// steps of the shared axis: boxes one behind the other, of lines of up to 8 chunks of 16 bytes.
 struct Boxes {
   static constexpr int64_t kPerChunk = 8; // elements
   int64_t lines, chunks, count;

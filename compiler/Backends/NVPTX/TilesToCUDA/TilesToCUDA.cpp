@@ -1,5 +1,5 @@
-// TilesToCUDA.cpp - the pass that turns kernels on tiles into code of GPU threads. What an op becomes is in the file of its
-// family.
+// TilesToCUDA.cpp - the pass that turns kernels on tiles into code of GPU threads. What an op
+// becomes is in the file of its family.
 #include "compiler/Backends/NVPTX/GPUTarget.h"
 #include "compiler/Backends/NVPTX/Passes.h"
 #include "compiler/Backends/NVPTX/TilesToCUDA/KernelContext.h"
@@ -17,8 +17,8 @@ using namespace cuda;
 /// Of shared memory: all banks, and what repeats the exchange of chunks in operands of warpgroups.
 constexpr int64_t kBankBytes = 128, kSwizzleBytes = 1024;
 
-/// A pointer and two strides for a view; a word for a scalar, but a pointer and two words for the number of tokens. Then a word and the
-/// map for each tensor map.
+/// A pointer and two strides for a view; a word for a scalar, but a pointer and two words for the
+/// number of tokens. Then a word and the map for each tensor map.
 SmallVector<Type> argumentsOf(KernelOp kernel, ArrayRef<TensorMap> maps, Emitter &e) {
   SmallVector<Type> types;
   for (BlockArgument argument : kernel.getBody().getArguments()) {

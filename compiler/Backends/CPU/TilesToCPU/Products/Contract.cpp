@@ -1,5 +1,6 @@
-// Contract.cpp - gradients of hidden states and of the head: the gradient of logits times the other operand. The tile lies
-// row by row with the hidden axis in the lanes. Few rows of the head at a time, as for few tokens, are RankUpdates.cpp.
+// Contract.cpp - gradients of hidden states and of the head: the gradient of logits times the other
+// operand. The tile lies row by row with the hidden axis in the lanes. Few rows of the head at a
+// time, as for few tokens, are RankUpdates.cpp.
 #include "compiler/Backends/CPU/TilesToCPU/Products/Contraction.h"
 #include "compiler/Backends/CPU/TilesToCPU/Products/RankUpdates.h"
 #include "compiler/Conversion/IndexFacts.h"
@@ -105,8 +106,9 @@ private:
     copyLines(row, c.tile.lines(), from, count);
     return *copied;
   }
-  /// lhs: a step is one vocabulary entry, or two of them side by side. In place, the tokens of a microkernel are so far from
-  /// those of its next step that no prefetcher of a CPU sees them coming. Tile registers take them row by row.
+  /// lhs: a step is one vocabulary entry, or two of them side by side. In place, the tokens of a
+  /// microkernel are so far from those of its next step that no prefetcher of a CPU sees them
+  /// coming. Tile registers take them row by row.
   LeftBlock readColumns(Int from, Int count) {
     if (c.algorithm == Algorithm::AmxTiles) {
       func::FuncOp pack = k.helpers.packTransposed(lhs.base.element);

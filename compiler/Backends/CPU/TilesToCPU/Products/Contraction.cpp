@@ -1,4 +1,5 @@
-// Contraction.cpp - cuts a tile into blocks that fit registers. Which operands there are is Project.cpp and Contract.cpp.
+// Contraction.cpp - cuts a tile into blocks that fit registers. Which operands there are is
+// Project.cpp and Contract.cpp.
 #include "compiler/Backends/CPU/TilesToCPU/Products/Contraction.h"
 using namespace mlir;
 using namespace logitile;
@@ -77,7 +78,8 @@ void Contraction::multiplyTiles(const LeftBlock &left, Panels right, Int depth, 
   e.onTiles("tilerelease", {});
 }
 
-/// The share of 'next' that belongs to 'more' of 'all' lines that are multiplied: in small portions, memory keeps up.
+/// The share of 'next' that belongs to 'more' of 'all' lines that are multiplied: in small
+/// portions, memory keeps up.
 void Contraction::fetch(const NextRows &next, Int done, Int more, Int all) {
   Int from = done * next.rows / all, end = (done + more) * next.rows / all;
   Int stride = next.stride * Emitter::bytesOf(next.first.element);
@@ -103,8 +105,8 @@ void Contraction::cutKnown(int64_t lines, Block block) {
   repeat(e.integer(large * (small + 1)), e.integer(count - large), small, block);
 }
 
-/// A number that only the run knows: blocks of the two largest sizes where they give it exactly, else of the largest size
-/// and, for what is left, of few smaller ones: each size is compiled.
+/// A number that only the run knows: blocks of the two largest sizes where they give it exactly,
+/// else of the largest size and, for what is left, of few smaller ones: each size is compiled.
 void Contraction::cutAny(Int lines, Block block) {
   int64_t most = e.tier.tileRows;
   Int count = divideUp(lines, most), least = count * (most - 1);

@@ -1,9 +1,11 @@
-// Contraction.h - what project and contract share: blocks of the shared axis, and a tile cut into blocks of rows and panels.
+// Contraction.h - what project and contract share: blocks of the shared axis, and a tile cut into
+// blocks of rows and panels.
 #pragma once
 #include "compiler/Backends/CPU/TilesToCPU/KernelContext.h"
 
 namespace logitile::cpu {
-/// The left operand of one block as microkernels read it: element (row, k) in units of one f32 or of a pair of bf16.
+/// The left operand of one block as microkernels read it: element (row, k) in units of one f32 or
+/// of a pair of bf16.
 struct LeftBlock {
   Place base;
   Int stride;  // from row to row
@@ -19,8 +21,8 @@ struct NextRows {
 
 class Contraction {
 public:
-  /// With `pairs`, operands are bf16 and two steps of the shared axis are one. `sizes`: the numbers of lines that the tile
-  /// can have, empty where tokens are its lines.
+  /// With `pairs`, operands are bf16 and two steps of the shared axis are one. `sizes`: the numbers
+  /// of lines that the tile can have, empty where tokens are its lines.
   Contraction(KernelContext &k, Algorithm algorithm, bool pairs, const Tile &tile, llvm::ArrayRef<int64_t> sizes)
       : k(k), e(k.e), algorithm(algorithm), pairs(pairs), tile(tile), sizes(sizes) {}
 
@@ -29,10 +31,11 @@ public:
   mlir::Type unit() const { return pairs ? e.i32 : e.f32; }
   /// Lines of a block that is copied, in scratch.
   LeftBlock allocateLeft(int64_t lines, int64_t length, bool kMajor);
-  /// Copies the lines of a kMajor block: elements of type 'from' that are neighbours, 'stride' of them from step to step.
+  /// Copies the lines of a kMajor block: elements of type 'from' that are neighbours, 'stride' of
+  /// them from step to step.
   void packLeft(const LeftBlock &left, Place from, Int stride, Int count);
-  /// Adds the product of one block to the tile, or starts it. `right` gives the panel of the right operand. Meanwhile
-  /// `next` is brought to the cache of this core.
+  /// Adds the product of one block to the tile, or starts it. `right` gives the panel of the right
+  /// operand. Meanwhile `next` is brought to the cache of this core.
   void multiply(const LeftBlock &left, llvm::function_ref<Place(Int)> right, Int depth, mlir::Value accumulate,
                 llvm::ArrayRef<NextRows> next = {});
 
@@ -42,7 +45,8 @@ public:
   const bool pairs;
   const Tile tile;
 
-  /// Refuses an op that is 'using' amx_tiles where the target has none, or operands are no pairs of bf16.
+  /// Refuses an op that is 'using' amx_tiles where the target has none, or operands are no pairs of
+  /// bf16.
   static mlir::LogicalResult checkAmxTiles(mlir::Operation *op, KernelContext &k, mlir::Type operand);
 
 private:

@@ -1,14 +1,16 @@
-// DotProducts.cpp - logits of few tokens: rows of the head times rows of hidden states, with the hidden axis in the lanes. In panels
-// most lanes would stand for tokens that are not there. Rows of the head are read where they lie, once.
+// DotProducts.cpp - logits of few tokens: rows of the head times rows of hidden states, with the
+// hidden axis in the lanes. In panels most lanes would stand for tokens that are not there. Rows of
+// the head are read where they lie, once.
 #include "compiler/Backends/CPU/TilesToCPU/Products/DotProducts.h"
 using namespace mlir;
 using namespace logitile;
 using namespace logitile::cpu;
 
-// ---- one block in registers -------------------------------------------------------------------------------------------
+// ---- one block in registers ---------------------------------------------------------------------
 
 namespace {
-/// All products of a few rows of the head with a few tokens while they are built. Sums stand row by row, tokens inside.
+/// All products of a few rows of the head with a few tokens while they are built. Sums stand row by
+/// row, tokens inside.
 class DotBlock {
 public:
   DotBlock(Emitter &e, ValueRange args, const DotShape &shape)
@@ -28,8 +30,9 @@ public:
   }
 
 private:
-  /// In as many parts as there are rows: during each of them, one row of the next block is brought in, from its first element
-  /// to its last. Few tokens are multiplied faster than memory delivers, and in this order it delivers fastest.
+  /// In as many parts as there are rows: during each of them, one row of the next block is brought
+  /// in, from its first element to its last. Few tokens are multiplied faster than memory delivers,
+  /// and in this order it delivers fastest.
   Emitter::Values addWhole(int64_t whole, ValueRange start) {
     int64_t part = llvm::divideCeil(whole / steps, shape.rows) * steps;
     return e.loop(e.integer(shape.rows), start, [&](Int row, ValueRange sums) {
@@ -76,7 +79,7 @@ func::FuncOp Helpers::dots(const DotShape &shape) {
   return make(shape.name(), {p, i, p, i, p, i}, [&](ValueRange args) { DotBlock(e, args, shape).build(); });
 }
 
-// ---- a tile -----------------------------------------------------------------------------------------------------------
+// ---- a tile -------------------------------------------------------------------------------------
 
 void DotProducts::emit() {
   Int whole = tile.columns / kDotRows;

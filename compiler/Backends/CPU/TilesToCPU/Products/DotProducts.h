@@ -4,8 +4,8 @@
 #include "compiler/Schedule/FewTokens.h"
 
 namespace logitile::cpu {
-/// The logits of `tile`: rows of the head from `column` on times tokens from `row` on, whose hidden states lie in rows,
-/// elements of which are neighbours.
+/// The logits of `tile`: rows of the head from `column` on times tokens from `row` on, whose hidden
+/// states lie in rows, elements of which are neighbours.
 class DotProducts {
 public:
   DotProducts(KernelContext &k, const Tile &tile, const View &hidden, const View &weight, Int row, Int column)

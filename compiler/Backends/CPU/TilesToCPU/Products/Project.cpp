@@ -1,5 +1,5 @@
-// Project.cpp - logits of a tile: rows of the head times packed hidden states, tokens in the lanes. Those of few tokens, whose
-// hidden states lie in rows, are DotProducts.cpp.
+// Project.cpp - logits of a tile: rows of the head times packed hidden states, tokens in the lanes.
+// Those of few tokens, whose hidden states lie in rows, are DotProducts.cpp.
 #include "compiler/Backends/CPU/TilesToCPU/Products/Contraction.h"
 #include "compiler/Backends/CPU/TilesToCPU/Products/DotProducts.h"
 #include "compiler/Conversion/IndexFacts.h"
@@ -22,7 +22,8 @@ static void copyWeights(const Contraction &c, const View &weight, Int column, In
   });
 }
 
-/// What copyWeights reads after this block: the next one of the same rows, or the first one of the next tile.
+/// What copyWeights reads after this block: the next one of the same rows, or the first one of the
+/// next tile.
 static NextRows nextWeights(KernelContext &k, const View &weight, Int column, int64_t rows, Int first, int64_t depth) {
   Emitter &e = k.e;
   int64_t size = weight.extent(1);

@@ -1,11 +1,12 @@
-// RankUpdates.cpp - gradients of hidden states of few tokens: rows of the head, read where they lie, times the gradients of
-// their logits. To pack them first would take longer than to multiply them.
+// RankUpdates.cpp - gradients of hidden states of few tokens: rows of the head, read where they
+// lie, times the gradients of their logits. To pack them first would take longer than to multiply
+// them.
 #include "compiler/Backends/CPU/TilesToCPU/Products/RankUpdates.h"
 using namespace mlir;
 using namespace logitile;
 using namespace logitile::cpu;
 
-// ---- a few rows -------------------------------------------------------------------------------------------------------
+// ---- a few rows ---------------------------------------------------------------------------------
 
 namespace {
 /// C += A B of a few rows of B while it is built.
@@ -15,9 +16,9 @@ public:
       : e(e), shape(shape), b{args[0], shape.weight}, a{args[2], shape.pairs ? e.i32 : e.f32}, c{args[3], e.f32}, bStride(e, args[1]),
         cStride(e, args[4]), rows(e, args[5]), tokens(e, args[6]), columns(e, args[7]), steps(shape.pairs ? 2 * e.lanes : e.lanes) {}
 
-  /// The columns are in as many parts as there are rows: during each of them, one row of the next block is brought in, from
-  /// its first element to its last. Few tokens are multiplied faster than memory delivers, and in this order it delivers
-  /// fastest.
+  /// The columns are in as many parts as there are rows: during each of them, one row of the next
+  /// block is brought in, from its first element to its last. Few tokens are multiplied faster than
+  /// memory delivers, and in this order it delivers fastest.
   void build() {
     Int whole = columns / steps * steps, part = divideUp(columns / steps, shape.rows) * steps;
     e.loop(e.integer(shape.rows), [&](Int row) {
@@ -32,7 +33,8 @@ public:
   }
 
 private:
-  /// One vector of every token, or two of them next to each other; 'inside' masks what is behind the last column.
+  /// One vector of every token, or two of them next to each other; 'inside' masks what is behind
+  /// the last column.
   void add(Int column, Value inside) {
     int64_t units = shape.units(), vectors = steps / e.lanes;
     Emitter::Values right; // unit by unit
@@ -94,7 +96,7 @@ func::FuncOp Helpers::update(const UpdateShape &shape) {
   return make(shape.name(), {p, i, p, p, i, i, i, i}, [&](ValueRange args) { RankUpdate(e, args, shape).build(); });
 }
 
-// ---- a tile -----------------------------------------------------------------------------------------------------------
+// ---- a tile -------------------------------------------------------------------------------------
 
 RankUpdates::RankUpdates(KernelContext &k, const Tile &tile, TileType type, const View &gradient, const View &weight, Int row, Int column,
                          int64_t depth, bool pairs)

@@ -3,8 +3,9 @@
 #include "compiler/Backends/CPU/TilesToCPU/KernelContext.h"
 
 namespace logitile::cpu {
-/// Adds to `tile` the gradients of logits from (`row`, `first`) to `behind`, times those rows of the head, from `column` on,
-/// `depth` rows at a time. Numbers of f32 lose less where neither they nor their sums are many: the tile gets sums of blocks.
+/// Adds to `tile` the gradients of logits from (`row`, `first`) to `behind`, times those rows of
+/// the head, from `column` on, `depth` rows at a time. Numbers of f32 lose less where neither they
+/// nor their sums are many: the tile gets sums of blocks.
 class RankUpdates {
 public:
   RankUpdates(KernelContext &k, const Tile &tile, TileType type, const View &gradient, const View &weight, Int row, Int column,

@@ -4,8 +4,9 @@
 #include "compiler/Conversion/Tiles/Terms.h"
 
 namespace logitile::cpu {
-/// Calls 'body' for each of 'count' tokens whose column lies in [first, first + extent), with the distance from 'first'.
-/// Tokens are looked at in groups, since hardly any has its column in one tile.
+/// Calls 'body' for each of 'count' tokens whose column lies in [first, first + extent), with the
+/// distance from 'first'. Tokens are looked at in groups, since hardly any has its column in one
+/// tile.
 inline void forHits(KernelContext &k, const SparseTerm &term, Int count, Int first, Int extent,
                     llvm::function_ref<void(Int token, Int distance)> body) {
   using namespace mlir;

@@ -1,5 +1,5 @@
-// Lists.cpp - the largest entries of a row and their indices. A list is a heap of 64-bit words, the smallest at its start, until its finish
-// sorts it. Words and heaps are Conversion/Tiles/Lists.h.
+// Lists.cpp - the largest entries of a row and their indices. A list is a heap of 64-bit words, the
+// smallest at its start, until its finish sorts it. Words and heaps are Conversion/Tiles/Lists.h.
 #include "compiler/Backends/CPU/TilesToCPU/Elementwise.h"
 #include "compiler/Conversion/Tiles/Lists.h"
 #include "compiler/Conversion/Tiles/MapColumns.h"
@@ -26,7 +26,7 @@ void forLanes(Emitter &e, Value lanes, function_ref<void(Int)> body) {
 }
 } // namespace
 
-// ---- heaps ----------------------------------------------------------------------------------------------------------
+// ---- heaps --------------------------------------------------------------------------------------
 
 func::FuncOp Helpers::replaceLeast() {
   return make("replace_least", {e.pointerType, e.i64, e.i64},
@@ -42,7 +42,7 @@ func::FuncOp Helpers::sortHeap() {
   });
 }
 
-// ---- update_lists ---------------------------------------------------------------------------------------------------
+// ---- update_lists -------------------------------------------------------------------------------
 
 namespace {
 class ListUpdate {
@@ -99,7 +99,8 @@ private:
   }
   void keepLeast(const List &list, Int lane, Int i) { e.store(lists::upperHalf(e, e.load(listOf(list, lane + i))), e.at(list.least, i)); }
 
-  /// Columns ascend, so an entry that equals the smallest of a list has a higher index and stays out.
+  /// Columns ascend, so an entry that equals the smallest of a list has a higher index and stays
+  /// out.
   void take(const List &list, Int lane, Int line, Value value) {
     Value order = lists::orderOf(e, value);
     Value enters = arith::CmpIOp::create(e, arith::CmpIPredicate::sgt, order, e.load(list.least, e.lanes));
@@ -125,7 +126,7 @@ private:
 
 LogicalResult cpu::convertUpdateLists(KernelContext &k, UpdateListsOp op) { return ListUpdate(k, op).emit(); }
 
-// ---- finish_list ----------------------------------------------------------------------------------------------------
+// ---- finish_list --------------------------------------------------------------------------------
 
 LogicalResult cpu::convertFinishList(KernelContext &k, FinishListOp op) {
   Emitter &e = k.e;

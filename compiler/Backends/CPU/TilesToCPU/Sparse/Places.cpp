@@ -1,4 +1,5 @@
-// Places.cpp - lists that are read: the logits at their indices, finishes of each place, and terms of a gradient at each place.
+// Places.cpp - lists that are read: the logits at their indices, finishes of each place, and terms
+// of a gradient at each place.
 #include "compiler/Conversion/Tiles/Places.h"
 #include "compiler/Backends/CPU/TilesToCPU/Elementwise.h"
 #include "compiler/Backends/CPU/TilesToCPU/Sparse/Hits.h"
@@ -35,7 +36,8 @@ LogicalResult cpu::convertPickEntries(KernelContext &k, PickEntriesOp op) {
   return success();
 }
 
-/// Whether the values of neighbouring tokens lie beside each other in all that a finish reads and writes.
+/// Whether the values of neighbouring tokens lie beside each other in all that a finish reads and
+/// writes.
 static bool areNeighbours(KernelContext &k, FinishPlacesOp op) {
   auto isColumnMajor = [&](Value view) { return k.view(view).layout() == Layout::ColumnMajor; };
   bool gathers = llvm::any_of(*op.getReads(), [](int64_t views) { return views > 1; });

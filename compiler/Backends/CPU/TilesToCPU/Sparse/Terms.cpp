@@ -1,10 +1,11 @@
-// Terms.cpp - sparse terms (token, column, coefficient) of a gradient: in a tile of it, or as a sparse operand.
+// Terms.cpp - sparse terms (token, column, coefficient) of a gradient: in a tile of it, or as a
+// sparse operand.
 #include "compiler/Backends/CPU/TilesToCPU/Sparse/Hits.h"
 using namespace mlir;
 using namespace logitile;
 using namespace logitile::cpu;
 
-// ---- terms ----------------------------------------------------------------------------------------------------------
+// ---- terms --------------------------------------------------------------------------------------
 
 /// What one action does at a hit: 'entry' is the tile's entry, 'coefficient' the term's.
 static void act(Emitter &e, TermAction action, Place entry, Place coefficient) {
@@ -38,7 +39,7 @@ LogicalResult cpu::convertSparseTerms(KernelContext &k, SparseTermsOp op) {
   return success();
 }
 
-// ---- contract_sparse -------------------------------------------------------------------------------------------------
+// ---- contract_sparse ----------------------------------------------------------------------------
 
 /// line += coefficient * the row of packed hidden states that belongs to 'token'.
 static void addPacked(KernelContext &k, const View &packed, Int column, Int token, Place line, Int lanes, Value coefficient) {

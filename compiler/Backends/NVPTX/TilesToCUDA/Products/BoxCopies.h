@@ -1,16 +1,19 @@
-// BoxCopies.h - blocks of both operands of a product of warpgroups on their way to shared memory as boxes of tensor maps: one thread
-// asks for them. Two mbarriers of each stage say when a block has arrived, and when all warps have read it.
+// BoxCopies.h - blocks of both operands of a product of warpgroups on their way to shared memory as
+// boxes of tensor maps: one thread asks for them. Two mbarriers of each stage say when a block has
+// arrived, and when all warps have read it.
 #pragma once
 #include "compiler/Backends/NVPTX/TilesToCUDA/Products/Staging.h"
 
 namespace logitile::cuda {
-/// A position counts through the ring of stages twice, since the phases of mbarriers have names for two rounds. It goes on from
-/// product to product. It is an i32, and so are steps and slots: numbers of 64 bits take twice the instructions between two products.
+/// A position counts through the ring of stages twice, since the phases of mbarriers have names for
+/// two rounds. It goes on from product to product. It is an i32, and so are steps and slots:
+/// numbers of 64 bits take twice the instructions between two products.
 class BoxCopies {
 public:
   BoxCopies(KernelContext &k, const Operand &left, const Operand &right, int64_t depth);
 
-  /// Where the first block of a product goes, and what has to be told where the one behind its last would.
+  /// Where the first block of a product goes, and what has to be told where the one behind its last
+  /// would.
   mlir::Value begin() { return e.narrow(e.integer(e.load(*k.boxPosition))); }
   void end(mlir::Value next) { e.store(e.extend(next), *k.boxPosition); }
 
@@ -22,7 +25,8 @@ public:
   /// Whether this is a thread of the warp that copies, and the condition holds.
   mlir::Value isFirstWarp(mlir::Value condition);
 
-  /// By the first warp: copies the block from entry 'shared' of the shared axis on, once all warps have read what was there.
+  /// By the first warp: copies the block from entry 'shared' of the shared axis on, once all warps
+  /// have read what was there.
   void copy(Int shared, mlir::Value position);
   /// Until the block at 'position' is there.
   void wait(mlir::Value position);

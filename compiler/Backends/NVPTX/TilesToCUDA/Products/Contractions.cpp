@@ -1,4 +1,5 @@
-// Contractions.cpp - project and contract: which operands they multiply, and what their sums start from.
+// Contractions.cpp - project and contract: which operands they multiply, and what their sums start
+// from.
 #include "compiler/Conversion/IndexFacts.h"
 #include "compiler/Backends/NVPTX/TilesToCUDA/Products/MainLoop.h"
 #include "compiler/Backends/NVPTX/TilesToCUDA/RowLoop.h"
@@ -43,8 +44,8 @@ static LogicalResult checkTile(Operation *op, TileType type) {
   return op->emitOpError() << "makes " << type << "; products have more than one row and more than one column";
 }
 
-/// A tensor map is for all tokens that the launch may have. A tile that reaches past those that count would get others, which nobody
-/// has written.
+/// A tensor map is for all tokens that the launch may have. A tile that reaches past those that
+/// count would get others, which nobody has written.
 static void bindBoxes(KernelContext &k, Operation *op, Operand &operand, bool endsWithTokens, bool isRight) {
   constexpr int64_t kNone = int64_t(1) << 32; // beyond all columns
   Emitter &e = k.e;
@@ -74,7 +75,7 @@ static FailureOr<Operand> makeOperand(KernelContext &k, Operation *op, const Vie
   return operand;
 }
 
-// ---- what is there already ------------------------------------------------------------------------------------------
+// ---- what is there already ----------------------------------------------------------------------
 
 namespace {
 /// Memory that products are added to, where 'isAdded'.
@@ -84,7 +85,8 @@ struct Plus {
   bool mayClip; // past the last column
   int64_t run;  // of neighbours that one load has
   Value isAdded;
-  /// Gives 'take' the elements of one row slot. Elements that do not exist read another one that does.
+  /// Gives 'take' the elements of one row slot. Elements that do not exist read another one that
+  /// does.
   void readRow(KernelContext &k, int64_t rowSlot, int64_t columnSlots, function_ref<void(Value)> take) const {
     Int atRow = smaller(row + k.threads.row(rowSlot), endRow - 1);
     if (run > 1 && !mayClip) {
@@ -131,8 +133,8 @@ static CodeBuilder::Values startOf(KernelContext &k, TileType type, const Plus &
   return e.choose(plus.isAdded, SmallVector<Type>(zeros.size(), e.f32), read, [&] { return zeros; });
 }
 
-/// The same after the products, for rows that there are. Each row slot asks for itself, else the assembler loads all of them together:
-/// that takes twice as many registers as the sums.
+/// The same after the products, for rows that there are. Each row slot asks for itself, else the
+/// assembler loads all of them together: that takes twice as many registers as the sums.
 static CodeBuilder::Values addTo(KernelContext &k, TileType type, ValueRange sums, const Plus &plus) {
   Emitter &e = k.e;
   int64_t columns = k.columnSlots(type);
@@ -151,7 +153,7 @@ static CodeBuilder::Values addTo(KernelContext &k, TileType type, ValueRange sum
   return all;
 }
 
-// ---- products -------------------------------------------------------------------------------------------------------
+// ---- products -----------------------------------------------------------------------------------
 
 /// What the operands have in common, which goes by in blocks of 'depth' entries.
 struct SharedAxis {
@@ -161,7 +163,8 @@ struct SharedAxis {
   bool endsWithOperands; // where it has to end
 };
 
-/// Sums of warpgroups start with zeros: where they come from memory, the assembler lets each product wait for the one before.
+/// Sums of warpgroups start with zeros: where they come from memory, the assembler lets each
+/// product wait for the one before.
 static Tile multiply(KernelContext &k, Operation *op, const Operand &left, const Operand &right, const SharedAxis &axis,
                      const std::optional<Plus> &plus, const std::optional<TileLoop> &tiles = std::nullopt) {
   auto type = cast<TileType>(op->getResult(0).getType());

@@ -3,8 +3,8 @@
 using namespace mlir;
 
 namespace logitile::cuda {
-/// Loops of their own: where an operand has to be copied element by element, nothing is fast, and the code of that in the other loop
-/// would take its registers.
+/// Loops of their own: where an operand has to be copied element by element, nothing is fast, and
+/// the code of that in the other loop would take its registers.
 CodeBuilder::Values MainLoop::run(ValueRange start, Int first) {
   Int count = divideUp(end - first, depth);
   Value isPipelined = e.both(e.both(toLeft.isAligned, toRight.isAligned), isLess(e.integer(0), count));
@@ -14,10 +14,11 @@ CodeBuilder::Values MainLoop::run(ValueRange start, Int first) {
       isPipelined, types, [&] { return runPipelined(start, first, count); }, [&] { return runUnaligned(start, first, count); });
 }
 
-/// Fragments of 16 bits are read from shared memory one step before their products, so that tensor cores need not wait for them. The
-/// three planes of f32 would need too many registers for that. Copies of a later block stand after the first reads, so that products
-/// of the first step run beside them. Pointers to blocks move on before a block is copied, long after the copies of the one before have
-/// read them: a copy holds its address for as long as it waits for the memory pipe.
+/// Fragments of 16 bits are read from shared memory one step before their products, so that tensor
+/// cores need not wait for them. The three planes of f32 would need too many registers for that.
+/// Copies of a later block stand after the first reads, so that products of the first step run
+/// beside them. Pointers to blocks move on before a block is copied, long after the copies of the
+/// one before have read them: a copy holds its address for as long as it waits for the memory pipe.
 CodeBuilder::Values MainLoop::runPipelined(ValueRange start, Int first, Int count) {
   int64_t stages = k.stages, steps = depth / 16, leftBytes = left.shape(depth).bytes(), bytes = blockBytes();
   bool readsAhead = !left.isFloat();
@@ -34,7 +35,7 @@ CodeBuilder::Values MainLoop::runPipelined(ValueRange start, Int first, Int coun
   e.loop(e.integer(stages - 1), [&](Int block) { copy(block, block, firstChunks(block)); });
   e.waitForCopies(stages - 2);
   e.barrier(); // everyone's copies of the first block are there
-  // Where the last block that was asked for comes from, the slot of the current block, and its first fragments.
+  // The source of the last block that was asked for, the current block's slot and first fragments.
   CodeBuilder::Values carried = firstChunks(e.integer(stages - 2));
   carried.push_back(e.integer(0));
   if (readsAhead)
@@ -96,7 +97,7 @@ CodeBuilder::Values MainLoop::runUnaligned(ValueRange start, Int first, Int coun
   });
 }
 
-// ---- products -------------------------------------------------------------------------------------------------------
+// ---- products -----------------------------------------------------------------------------------
 
 MainLoop::Fragments MainLoop::read(int64_t step, Int offset) {
   const Sharing &sharing = k.threads.sharing;
@@ -105,7 +106,8 @@ MainLoop::Fragments MainLoop::read(int64_t step, Int offset) {
           fromRight.read(step, offset + left.shape(depth).bytes(), sharing.blockColumns() / 16, /*isRight=*/true)};
 }
 
-/// Products of planes that count: the others are below the last bit of an f32. Small ones come first.
+/// Products of planes that count: the others are below the last bit of an f32. Small ones come
+/// first.
 static ArrayRef<std::pair<int, int>> productsOf(int64_t planes) {
   static constexpr std::pair<int, int> kOne[] = {{0, 0}};
   static constexpr std::pair<int, int> kSix[] = {{2, 0}, {0, 2}, {1, 1}, {1, 0}, {0, 1}, {0, 0}};
@@ -123,7 +125,8 @@ CodeBuilder::Values MainLoop::multiply(const Fragments &fragments, ValueRange st
       // Rows g and g + 8 of the fragment, two columns each.
       int64_t at[4] = {2 * i * columns + 2 * j, 2 * i * columns + 2 * j + 1, (2 * i + 1) * columns + 2 * j, (2 * i + 1) * columns + 2 * j + 1};
       CodeBuilder::Values before{sums[at[0]], sums[at[1]], sums[at[2]], sums[at[3]]};
-      // Six products of f32 would round the whole sum six times; they are added up first, where numbers are small.
+      // Six products of f32 would round the whole sum six times; they are added up first, where
+      // numbers are small.
       bool isSplit = lefts[i].size() > 1;
       CodeBuilder::Values sum = isSplit ? CodeBuilder::Values(4, e.number(e.f32, 0)) : before;
       for (auto [l, r] : productsOf(lefts[i].size()))

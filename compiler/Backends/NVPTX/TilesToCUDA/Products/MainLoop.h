@@ -1,11 +1,13 @@
-// MainLoop.h - the product of two operands over a shared axis on tensor cores: a pipeline of blocks in shared memory.
+// MainLoop.h - the product of two operands over a shared axis on tensor cores: a pipeline of blocks
+// in shared memory.
 #pragma once
 #include "compiler/Backends/NVPTX/TilesToCUDA/Products/Staging.h"
 
 namespace logitile::cuda {
 class MainLoop {
 public:
-  /// Over the shared axis up to 'end', which blocks of 'depth' entries may reach past where it 'mayClip'.
+  /// Over the shared axis up to 'end', which blocks of 'depth' entries may reach past where it
+  /// 'mayClip'.
   MainLoop(KernelContext &k, const Operand &left, const Operand &right, int64_t depth, Int end, bool mayClip)
       : k(k), e(k.e), left(left), right(right), depth(depth), end(end), toLeft(k, left, depth, end, mayClip),
         toRight(k, right, depth, end, mayClip) {}

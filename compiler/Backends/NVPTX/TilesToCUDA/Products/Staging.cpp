@@ -1,4 +1,5 @@
-// Staging.cpp - copies of 16 bytes where an operand allows them, else element by element; fragments for the tensor cores.
+// Staging.cpp - copies of 16 bytes where an operand allows them, else element by element; fragments
+// for the tensor cores.
 #include "compiler/Backends/NVPTX/TilesToCUDA/Products/Staging.h"
 using namespace mlir;
 
@@ -21,7 +22,7 @@ StageShape Operand::shape(int64_t depth) const {
   return isInnerShared ? StageShape{outer, depth / perChunk, isFloat() ? 2 : 1} : StageShape{depth, outer / perChunk};
 }
 
-// ---- to shared memory -----------------------------------------------------------------------------------------------
+// ---- to shared memory ---------------------------------------------------------------------------
 
 Stager::Stager(KernelContext &k, const Operand &operand, int64_t depth, Int sharedEnd, bool mayClipShared)
     : isAligned(k.isAligned(*operand.view, kVectorBytes)), k(k), e(k.e), operand(operand), depth(depth), shape(operand.shape(depth)),
@@ -81,8 +82,8 @@ static Value isBelow(Emitter &e, Int line, Value left) {
   return arith::CmpIOp::create(e, arith::CmpIPredicate::ult, e.narrow(line), left);
 }
 
-/// Where whole lines of a block make a round, its chunks lie the same number of bytes behind those of the first round for all threads:
-/// one register has the places of all rounds.
+/// Where whole lines of a block make a round, its chunks lie the same number of bytes behind those
+/// of the first round for all threads: one register has the places of all rounds.
 Stager::Source Stager::sourceOf(int64_t round) const {
   int64_t threads = k.threads.sharing.threads, chunks = shape.chunks * shape.panels;
   Chunk first = chunkOf(e.thread()), chunk = first;
@@ -102,7 +103,8 @@ Stager::Source Stager::sourceOf(int64_t round) const {
   return {chunk, further, {}, bytesInside(e, left, e.narrow(chunk.chunk * perChunk), CodeBuilder::bytesOf(operand.element()))};
 }
 
-/// Chunks without bytes are zeros in shared memory; their places in memory may be past the end, for nothing is read there.
+/// Chunks without bytes are zeros in shared memory; their places in memory may be past the end, for
+/// nothing is read there.
 void Stager::copySource(const Source &source, Value from, Int shared, Int offset, Value isThere) {
   bool inner = operand.isInnerShared;
   Value isInside = source.isInside, bytes = source.bytes;
@@ -140,7 +142,7 @@ void Stager::copyElementsOf(const Chunk &chunk, Int shared, Int offset) {
   });
 }
 
-// ---- to registers ---------------------------------------------------------------------------------------------------
+// ---- to registers -------------------------------------------------------------------------------
 
 FragmentReader::FragmentReader(KernelContext &k, const Operand &operand, int64_t depth)
     : k(k), e(k.e), operand(operand), shape(operand.shape(depth)) {}
@@ -156,8 +158,9 @@ SmallVector<Planes> FragmentReader::read(int64_t step, Int offset, int64_t count
   return fragments;
 }
 
-/// Lane 8 i + r gives the place of row r of matrix i. The matrices of a left operand are its upper and lower half, then the
-/// same 8 steps later; those of a right operand 8 entries, the same 8 steps later, then the next 8 entries.
+/// Lane 8 i + r gives the place of row r of matrix i. The matrices of a left operand are its upper
+/// and lower half, then the same 8 steps later; those of a right operand 8 entries, the same 8
+/// steps later, then the next 8 entries.
 CodeBuilder::Values FragmentReader::readMatrices(int64_t step, Int offset, int64_t fragment, bool isRight) {
   Int inMatrix = e.lane() % 8, odd = e.lane() / 8 % 2, high = e.lane() / 16;
   Int entryHalf = isRight ? high : odd, stepHalf = isRight ? odd : high;
@@ -169,7 +172,8 @@ CodeBuilder::Values FragmentReader::readMatrices(int64_t step, Int offset, int64
   }
   Int line = inMatrix + stepHalf * 8; // a line for each step; 16 further the chunks trade the same places
   auto placeOf = [&](Int chunk) { return line * shape.lineBytes() + shape.swapped(line, chunk) * 16; };
-  // Places of a power of two of chunks differ from the first one's in bits that it does not have: one operation makes each of them.
+  // Places of a power of two of chunks differ from the first one's in bits that it does not have:
+  // one operation makes each of them.
   Int first = operand.warpFirst / 8 + entryHalf;
   int64_t chunks = (isRight ? k.threads.sharing.blockColumns() : k.threads.sharing.blockRows()) / 8;
   Int place = llvm::isPowerOf2_64(chunks) ? placeOf(first) ^ e.integer(fragment * 2 * 16) : placeOf(first + fragment * 2);
@@ -189,7 +193,8 @@ Value FragmentReader::loadPair(Int outer, Int shared, Int offset) {
   return vector::FromElementsOp::create(e, pair, both);
 }
 
-/// Two f32 that are bf16, from their bits: extending each would make the code round each of them alone, which is slow.
+/// Two f32 that are bf16, from their bits: extending each would make the code round each of them
+/// alone, which is slow.
 static Value widened(Emitter &e, Value bits) {
   Value sixteen = e.constant(e.getI32IntegerAttr(16)), upper = e.constant(e.getI32IntegerAttr(-65536));
   Value both[] = {arith::ShLIOp::create(e, bits, sixteen), arith::AndIOp::create(e, bits, upper)};

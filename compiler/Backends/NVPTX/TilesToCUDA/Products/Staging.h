@@ -1,11 +1,12 @@
-// Staging.h - one operand of a contraction on its way from global to shared memory, and from there to the registers of a
-// warp. Products are MainLoop.cpp.
+// Staging.h - one operand of a contraction on its way from global to shared memory, and from there
+// to the registers of a warp. Products are MainLoop.cpp.
 #pragma once
 #include "compiler/Backends/NVPTX/TilesToCUDA/KernelContext.h"
 
 namespace logitile::cuda {
-/// A block of an operand in shared memory: lines of chunks of 16 bytes. Chunks of a line trade places with each other, by the
-/// line's number, so that a warp reads a column of chunks without two lanes meeting in a memory bank.
+/// A block of an operand in shared memory: lines of chunks of 16 bytes. Chunks of a line trade
+/// places with each other, by the line's number, so that a warp reads a column of chunks without
+/// two lanes meeting in a memory bank.
 struct StageShape {
   int64_t lines, chunks; // chunks of a line
   int64_t together = 1;  // chunks of a line that are read at once
@@ -25,7 +26,8 @@ private:
   int64_t places() const { return std::min<int64_t>(chunks & -chunks, 8) / together; }
 };
 
-/// One operand: `outer` entries of a tile (tokens, vocabulary or hidden entries) by the shared axis.
+/// One operand: `outer` entries of a tile (tokens, vocabulary or hidden entries) by the shared
+/// axis.
 struct Operand {
   const View *view;
   Int first, end;       // of the tile on the outer axis; where that axis ends
@@ -47,16 +49,19 @@ struct Operand {
 /// Copies blocks of an operand to shared memory.
 class Stager {
 public:
-  /// 'depth' entries of the shared axis make a block; that axis ends at 'sharedEnd', which blocks may reach past.
+  /// 'depth' entries of the shared axis make a block; that axis ends at 'sharedEnd', which blocks
+  /// may reach past.
   Stager(KernelContext &k, const Operand &operand, int64_t depth, Int sharedEnd, bool mayClipShared);
   /// The block from entry `shared` of the shared axis on, to `offset` bytes of shared memory.
   void copy(Int shared, Int offset);
   /// The same where it is known that the operand 'isAligned'.
   void copyChunks(Int shared, Int offset) { copyChunks(firstChunk(shared), shared, offset, mlir::Value()); }
-  /// The same, where the first chunk of this thread lies at `from`. If the block is not there (i1; null: it is), nothing is read: no
-  /// branch around copies keeps them apart from the products, so that the assembler can put them between those.
+  /// The same, where the first chunk of this thread lies at `from`. If the block is not there (i1;
+  /// null: it is), nothing is read: no branch around copies keeps them apart from the products, so
+  /// that the assembler can put them between those.
   void copyChunks(mlir::Value from, Int shared, Int offset, mlir::Value isThere);
-  /// Where this thread's first chunk lies, of the block from entry `shared` on; the pointer of a block later.
+  /// Where this thread's first chunk lies, of the block from entry `shared` on; the pointer of a
+  /// block later.
   mlir::Value firstChunk(Int shared) const;
   mlir::Value aBlockLater(mlir::Value from) const;
   const mlir::Value isAligned; // whether chunks are 16 bytes at multiples of 16
@@ -66,7 +71,8 @@ private:
     Int line, chunk;   // in the block
     Int target;        // bytes from the start of the block
   };
-  /// A chunk that this thread copies. What does not depend on the block is known before the loop over blocks.
+  /// A chunk that this thread copies. What does not depend on the block is known before the loop
+  /// over blocks.
   struct Source {
     Chunk chunk;
     Int further;          // elements behind this thread's first chunk
@@ -98,8 +104,8 @@ using Planes = llvm::SmallVector<CodeBuilder::Values, 3>;
 class FragmentReader {
 public:
   FragmentReader(KernelContext &k, const Operand &operand, int64_t depth);
-  /// The fragments of 16 steps of the shared axis from `step` * 16 on: 16 entries of the outer axis each, 4 registers. For
-  /// right operands registers 0, 1 and 2, 3 are two fragments of 8 entries.
+  /// The fragments of 16 steps of the shared axis from `step` * 16 on: 16 entries of the outer axis
+  /// each, 4 registers. For right operands registers 0, 1 and 2, 3 are two fragments of 8 entries.
   llvm::SmallVector<Planes> read(int64_t step, Int offset, int64_t count, bool isRight);
   /// Planes of an element: 3 of bf16 add up to an f32.
   static int64_t planes(mlir::Type element) { return element.isF32() ? 3 : 1; }

@@ -1,5 +1,5 @@
-// WarpgroupLoop.cpp - the pipeline of warpgroups, and how their operands and sums lie. PTX ISA, "Asynchronous warpgroup level matrix
-// multiply-accumulate operations".
+// WarpgroupLoop.cpp - the pipeline of warpgroups, and how their operands and sums lie. PTX ISA,
+// "Asynchronous warpgroup level matrix multiply-accumulate operations".
 #include "compiler/Backends/NVPTX/TilesToCUDA/Products/WarpgroupLoop.h"
 using namespace mlir;
 
@@ -18,9 +18,10 @@ WarpgroupLoop::WarpgroupLoop(KernelContext &k, const Operand &left, const Operan
   rightDescriptor = descriptorOf(right, k.ring() + leftBytes);
 }
 
-/// PTX ISA, "Matrix descriptor format": where the operand starts, how far it is from one panel to the next and from one 8 lines to
-/// the next, and which chunks trade places: those of StageShape, whose lines have 32, 64 or 128 bytes. Where a line is steps of the
-/// shared axis there are no panels, and the manual wants a 1.
+/// PTX ISA, "Matrix descriptor format": where the operand starts, how far it is from one panel to
+/// the next and from one 8 lines to the next, and which chunks trade places: those of StageShape,
+/// whose lines have 32, 64 or 128 bytes. Where a line is steps of the shared axis there are no
+/// panels, and the manual wants a 1.
 WarpgroupLoop::Descriptor WarpgroupLoop::descriptorOf(const Operand &operand, Int offset) const {
   StageShape shape = operand.shape(depth);
   int64_t lineBytes = shape.lineBytes();
@@ -108,9 +109,10 @@ static CodeBuilder::Values loopOverWords(Emitter &e, Value end, ValueRange start
   return loop.getResults();
 }
 
-/// As runPipelined, but one thread asks for what all others wait for, and warps need not wait for each other. That thread asks last in
-/// a turn, for the stage that all of them have just read: behind the last block of a tile come those of the next one. Where the axis may
-/// go on behind the end, a block that is cut there is copied by all threads.
+/// As runPipelined, but one thread asks for what all others wait for, and warps need not wait for
+/// each other. That thread asks last in a turn, for the stage that all of them have just read:
+/// behind the last block of a tile come those of the next one. Where the axis may go on behind the
+/// end, a block that is cut there is copied by all threads.
 Value WarpgroupLoop::runBoxes(Value sums, Int first, Int count, const std::optional<TileLoop> &tiles) {
   int64_t ahead = k.stages - 1;
   Int whole = isCutByBoxes ? count : (end - first) / depth;
@@ -154,7 +156,8 @@ Value WarpgroupLoop::runBoxes(Value sums, Int first, Int count, const std::optio
       [&]() -> CodeBuilder::Values { return {done}; })[0];
 }
 
-/// While the products of a block run, those of the block before it end, and the stage of the one before that is filled.
+/// While the products of a block run, those of the block before it end, and the stage of the one
+/// before that is filled.
 Value WarpgroupLoop::runPipelined(Value sums, Int first, Int count) {
   int64_t stages = k.stages, ahead = stages - 2;
   Stagers stagers = makeStagers();
@@ -207,9 +210,10 @@ Value WarpgroupLoop::multiplyAlone(Stagers &stagers, Int shared, Value sums, boo
   return next;
 }
 
-// ---- sums -----------------------------------------------------------------------------------------------------------
+// ---- sums ---------------------------------------------------------------------------------------
 
-/// PTX ISA, "Register fragments for wgmma.mma_async", D: registers 4 j + 2 h + i are row slot h, column slot 2 j + i.
+/// PTX ISA, "Register fragments for wgmma.mma_async", D: registers 4 j + 2 h + i are row slot h,
+/// column slot 2 j + i.
 static int64_t slotOf(int64_t place, int64_t columnSlots) { return place / 2 % 2 * columnSlots + place / 4 * 2 + place % 2; }
 
 Value WarpgroupLoop::gather(ValueRange values) {

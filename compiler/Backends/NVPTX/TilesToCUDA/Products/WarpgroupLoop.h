@@ -1,11 +1,12 @@
-// WarpgroupLoop.h - the product of two operands of 16 bits over a shared axis by warpgroups: tensor cores read both operands from
-// shared memory, and compute while threads copy. Fragments of single warps are MainLoop.h.
+// WarpgroupLoop.h - the product of two operands of 16 bits over a shared axis by warpgroups: tensor
+// cores read both operands from shared memory, and compute while threads copy. Fragments of single
+// warps are MainLoop.h.
 #pragma once
 #include "compiler/Backends/NVPTX/TilesToCUDA/Products/BoxCopies.h"
 
 namespace logitile::cuda {
-/// The loop over tiles that a product is in: the right operand's tile moves by 'step'. Blocks of a tile end with their operands, and are
-/// as many as boxes are ahead.
+/// The loop over tiles that a product is in: the right operand's tile moves by 'step'. Blocks of a
+/// tile end with their operands, and are as many as boxes are ahead.
 struct TileLoop {
   mlir::Value hasNext;
   Int step;
@@ -13,12 +14,13 @@ struct TileLoop {
 
 class WarpgroupLoop {
 public:
-  /// Over the shared axis up to 'end', which blocks of 'depth' entries may reach past where it 'mayClip'. 'endsWithOperands': neither
-  /// of them has entries behind it.
+  /// Over the shared axis up to 'end', which blocks of 'depth' entries may reach past where it
+  /// 'mayClip'. 'endsWithOperands': neither of them has entries behind it.
   WarpgroupLoop(KernelContext &k, const Operand &left, const Operand &right, int64_t depth, Int end, bool mayClip, bool endsWithOperands);
 
   /// The tile's values after adding the product from entry 'first' on to 'start'.
-  /// In a loop over 'tiles', boxes of the next tile are asked for while the last ones of this tile are multiplied.
+  /// In a loop over 'tiles', boxes of the next tile are asked for while the last ones of this tile
+  /// are multiplied.
   CodeBuilder::Values run(mlir::ValueRange start, Int first, const std::optional<TileLoop> &tiles);
   /// Before such a loop: asks for the first boxes of its first tile.
   void askForFirst(Int first);
@@ -29,7 +31,8 @@ private:
   mlir::Value runBoxes(mlir::Value sums, Int first, Int count, const std::optional<TileLoop> &tiles);
   mlir::Value runPipelined(mlir::Value sums, Int first, Int count);
   mlir::Value runUnaligned(mlir::Value sums, Int first, Int count);
-  /// What threads copy themselves. Its places are computed where it is made: other loops should not keep them in registers.
+  /// What threads copy themselves. Its places are computed where it is made: other loops should not
+  /// keep them in registers.
   struct Stagers {
     Stager left, right;
   };
@@ -38,7 +41,8 @@ private:
   mlir::Value multiplyAlone(Stagers &stagers, Int shared, mlir::Value sums, bool areAligned);
   /// Starts the products of the block in stage 'slot' of the ring, as one group.
   mlir::Value multiplyBlock(mlir::Value slot, mlir::Value sums);
-  /// What tells tensor cores where an operand lies: two i32, of which the second is the same for all stages.
+  /// What tells tensor cores where an operand lies: two i32, of which the second is the same for
+  /// all stages.
   struct Descriptor {
     mlir::Value place; // in stage 0
     int64_t layout;

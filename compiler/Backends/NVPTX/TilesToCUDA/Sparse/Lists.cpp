@@ -1,13 +1,14 @@
-// Lists.cpp - the largest entries of each row. In each turn the threads leave their entries in shared memory; then the rows of the turn
-// have a thread each, which puts what is large enough into the list of its row. Words are in a total order: the list does not depend on
-// the order in which they come.
+// Lists.cpp - the largest entries of each row. In each turn the threads leave their entries in
+// shared memory; then the rows of the turn have a thread each, which puts what is large enough into
+// the list of its row. Words are in a total order: the list does not depend on the order in which
+// they come.
 #include "compiler/Conversion/Tiles/Lists.h"
 #include "compiler/Backends/NVPTX/TilesToCUDA/Elementwise.h"
 #include "compiler/Conversion/Tiles/MapColumns.h"
 using namespace mlir;
 
 namespace logitile::cuda {
-// ---- update_lists ---------------------------------------------------------------------------------------------------
+// ---- update_lists -------------------------------------------------------------------------------
 
 namespace {
 class ListUpdate {
@@ -120,7 +121,7 @@ private:
 
 LogicalResult convertUpdateLists(KernelContext &k, UpdateListsOp op) { return ListUpdate(k, op).emit(); }
 
-// ---- finish_list ----------------------------------------------------------------------------------------------------
+// ---- finish_list --------------------------------------------------------------------------------
 
 /// Each thread has a row.
 LogicalResult convertFinishList(KernelContext &k, FinishListOp op) {

@@ -1,14 +1,15 @@
-// Places.cpp - lists that are read: the logits at their indices, finishes of each place, and terms of a gradient at each place.
+// Places.cpp - lists that are read: the logits at their indices, finishes of each place, and terms
+// of a gradient at each place.
 #include "compiler/Conversion/Tiles/Places.h"
 #include "compiler/Backends/NVPTX/TilesToCUDA/Elementwise.h"
 using namespace mlir;
 
 namespace logitile::cuda {
-// ---- pick_entries ---------------------------------------------------------------------------------------------------
+// ---- pick_entries -------------------------------------------------------------------------------
 
 namespace {
-/// In each turn the threads leave their logits in shared memory. Then they share out the places of the rows of that turn. Logits that an
-/// earlier launch has stored are read where they lie.
+/// In each turn the threads leave their logits in shared memory. Then they share out the places of
+/// the rows of that turn. Logits that an earlier launch has stored are read where they lie.
 class PickEntries {
 public:
   PickEntries(KernelContext &k, PickEntriesOp op) : k(k), e(k.e), op(op), row(k.scalar(op.getRow())), column(k.scalar(op.getColumn())) {}
@@ -65,7 +66,8 @@ private:
   /// Whether the logits lie in memory, where each thread can read any of them.
   static bool isStored(const Tile &tile) { return tile.values.empty() && tile.read && !tile.isOwned; }
 
-  /// Neighbours have rows, whose places lie beside each other. 'read' gives the logit of a line at a column of the tile.
+  /// Neighbours have rows, whose places lie beside each other. 'read' gives the logit of a line at
+  /// a column of the tile.
   void takePlaces(const View &indices, const View &picked, Int tokens, int64_t lines, function_ref<Int(Int)> rowOf,
                   function_ref<Value(Int, Int)> read) {
     int64_t columns = k.threads.sharing.columns, places = indices.extent(1), vocab = cast<IntegerAttr>(op.getVocab()).getInt();
@@ -94,7 +96,7 @@ private:
 
 LogicalResult convertPickEntries(KernelContext &k, PickEntriesOp op) { return PickEntries(k, op).emit(); }
 
-// ---- finish_places --------------------------------------------------------------------------------------------------
+// ---- finish_places ------------------------------------------------------------------------------
 
 /// Each thread has a row.
 LogicalResult convertFinishPlaces(KernelContext &k, FinishPlacesOp op) {
@@ -115,9 +117,10 @@ LogicalResult convertFinishPlaces(KernelContext &k, FinishPlacesOp op) {
   return success();
 }
 
-// ---- scatter_terms --------------------------------------------------------------------------------------------------
+// ---- scatter_terms ------------------------------------------------------------------------------
 
-/// Each row has a thread, which adds its terms one after the other: two of them may name one column.
+/// Each row has a thread, which adds its terms one after the other: two of them may name one
+/// column.
 LogicalResult convertScatterTerms(KernelContext &k, ScatterTermsOp op) {
   Emitter &e = k.e;
   const View &gradient = k.view(op.getGradients().front());

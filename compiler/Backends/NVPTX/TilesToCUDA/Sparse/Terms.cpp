@@ -1,4 +1,5 @@
-// Terms.cpp - sparse terms (token, column, coefficient) of a gradient: in a tile of it, or as a sparse operand.
+// Terms.cpp - sparse terms (token, column, coefficient) of a gradient: in a tile of it, or as a
+// sparse operand.
 #include "compiler/Backends/NVPTX/TilesToCUDA/RowLoop.h"
 #include "compiler/Conversion/Tiles/Terms.h"
 using namespace mlir;
@@ -10,7 +11,8 @@ Value select(Emitter &e, Value condition, Value a, Value b) { return arith::Sele
 Value add(Emitter &e, Value a, Value b) { return arith::AddFOp::create(e, a, b); }
 Value scale(Emitter &e, Value a, Value b) { return arith::MulFOp::create(e, a, b); }
 
-/// The values of 'tile', the operand of 'op', after 'change' had the rows of each turn, by their slots.
+/// The values of 'tile', the operand of 'op', after 'change' had the rows of each turn, by their
+/// slots.
 CodeBuilder::Values changeRows(KernelContext &k, Operation *op, const Tile &tile,
                                function_ref<void(MutableArrayRef<CodeBuilder::Values> rows)> change) {
   RowLoop loop(k);
@@ -28,11 +30,12 @@ CodeBuilder::Values changeRows(KernelContext &k, Operation *op, const Tile &tile
 }
 } // namespace
 
-// ---- terms ----------------------------------------------------------------------------------------------------------
+// ---- terms --------------------------------------------------------------------------------------
 
 namespace {
-/// Terms on the rows of a turn: the entry that a term names gets its coefficient, or moves into it. Few rows have it in this tile, so
-/// columns are compared only where one does: how far it is from the thread's first column, with constants.
+/// Terms on the rows of a turn: the entry that a term names gets its coefficient, or moves into it.
+/// Few rows have it in this tile, so columns are compared only where one does: how far it is from
+/// the thread's first column, with constants.
 class RowTerms {
 public:
   RowTerms(KernelContext &k, SparseTermsOp op)
@@ -116,7 +119,7 @@ LogicalResult convertSparseTerms(KernelContext &k, SparseTermsOp op) {
   return success();
 }
 
-// ---- contract_sparse -------------------------------------------------------------------------------------------------
+// ---- contract_sparse ----------------------------------------------------------------------------
 
 namespace {
 /// One contract_sparse while it is emitted.
@@ -141,8 +144,9 @@ public:
     llvm::copy(sums, mine.begin());
   }
 
-  /// G^T X: each row of the tile gets the hidden states of the tokens that name it, tokens ascending. The warps of the block share
-  /// out the tokens: each looks at some and leaves a bit for every one. Then each turns to those that name one of its rows.
+  /// G^T X: each row of the tile gets the hidden states of the tokens that name it, tokens
+  /// ascending. The warps of the block share out the tokens: each looks at some and leaves a bit
+  /// for every one. Then each turns to those that name one of its rows.
   void addNamingTokens(const SparseTerm &term, CodeBuilder::Values &values) {
     int64_t words = k.threads.sharing.threads / kWarp * kLooks;
     Place bits = e.shared(k.scratch(words * 4), e.i32);
@@ -158,8 +162,9 @@ private:
   Value word(int64_t value) { return e.constant(e.getI32IntegerAttr(value)); }
   Value isOther(Value a, Value b) { return arith::CmpIOp::create(e, arith::CmpIPredicate::ne, a, b); }
 
-  /// Leaves a word for each look of this warp: a bit for each lane, set where the token that it looked at names a row of the tile.
-  /// A warp behind the last token looks too: votes stand where no lane can be elsewhere.
+  /// Leaves a word for each look of this warp: a bit for each lane, set where the token that it
+  /// looked at names a row of the tile. A warp behind the last token looks too: votes stand where
+  /// no lane can be elsewhere.
   void noteTokens(const SparseTerm &term, Int first, Place words) {
     Value found = lookAtTokens(term, first), mine = word(0);
     for (int64_t look = 0; look < kLooks; ++look) {
@@ -169,8 +174,9 @@ private:
     e.when(isLess(e.lane(), kLooks), [&] { e.store(mine, e.at(words, e.lane())); });
   }
 
-  /// A bit for each look of this lane, set where it finds a token that names a row of the tile: look i is at token i * kWarp + lane
-  /// from 'first' on. Places and rows have 32 bits, because most of the scan is this.
+  /// A bit for each look of this lane, set where it finds a token that names a row of the tile:
+  /// look i is at token i * kWarp + lane from 'first' on. Places and rows have 32 bits, because
+  /// most of the scan is this.
   Value lookAtTokens(const SparseTerm &term, Int first) {
     Int start = smaller(first, tokens - 1);
     Value last = e.narrow(smaller(tokens - start, kLooks * kWarp) - 1);
@@ -191,8 +197,8 @@ private:
     return found;
   }
 
-  /// Adds the hidden states of the tokens whose bits, counted from token 'first' on, are set. A warp reads a word with each lane, and
-  /// passes over the words without a bit.
+  /// Adds the hidden states of the tokens whose bits, counted from token 'first' on, are set. A
+  /// warp reads a word with each lane, and passes over the words without a bit.
   CodeBuilder::Values visitTokens(const SparseTerm &term, Int first, Place bits, int64_t words, ValueRange values) {
     return e.loop(e.integer(0), e.integer(words), e.integer(kWarp), values, [&](Int group, ValueRange values) {
       Value isAny = isOther(e.load(e.at(bits, smaller(group + e.lane(), words - 1))), word(0));
@@ -204,7 +210,8 @@ private:
     });
   }
 
-  /// What 'body' makes of 'values' with the number of each bit of 'bits' that is set, the lowest first.
+  /// What 'body' makes of 'values' with the number of each bit of 'bits' that is set, the lowest
+  /// first.
   CodeBuilder::Values forBits(Value bits, ValueRange values, function_ref<CodeBuilder::Values(Int, ValueRange)> body) {
     CodeBuilder::Values start(values);
     start.push_back(bits);
@@ -229,8 +236,8 @@ private:
                     [&] { return CodeBuilder::Values(values); });
   }
 
-  /// The thread that has elements of the row at 'distance' adds the token's hidden states to them, one column after the other: few of
-  /// them lie in registers at a time.
+  /// The thread that has elements of the row at 'distance' adds the token's hidden states to them,
+  /// one column after the other: few of them lie in registers at a time.
   CodeBuilder::Values addToken(const SparseTerm &term, Int token, Int distance, ValueRange values) {
     int64_t columns = k.columnSlots(op.getTile().getType());
     Value coefficient = e.load(e.at(term.coefficients, token));
