@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from .arguments.gradients import GradientOptions
-from .arguments.kept import kept
 from .arguments.segments import Segments
 from .heads.inspected import InspectedHead
 from .heads.planned import PlannedHead
@@ -85,16 +84,3 @@ class Head(InspectedHead, SlicedHead, PlannedHead, ReferencedHead):
         """
         asked = GradientOptions(wrt, grad_output, grad_dtype, grad_out)
         return self._route.value_and_grad(args, inputs, segments, asked)
-
-    def with_options(self, **options: object) -> Head:
-        """The head of the same loss with other options of `lt.jit` or constants; what is not named stays.
-
-        The same choice gives the same head, so that this may stand beside each call:
-
-            head.with_options(reduction="sum")(hidden, weight, target=target)
-
-        Raises:
-            CallTypeError, CallValueError, TargetError: as for `lt.jit`.
-        """
-        head: Head = kept(Head, self.loss, {**self._bound, **options})
-        return head

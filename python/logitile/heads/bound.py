@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 from ..arguments.call import Call
-from ..arguments.kept import forget
+from ..arguments.kept import forget, kept
 from ..arguments.options import Options
 from ..language.definition import Loss
 from ..routes.choice import chosen_route
 from ..routes.code import CodeRoute
+
+Own = TypeVar("Own", bound="BoundLoss")
 
 
 class BoundLoss:
@@ -46,6 +50,19 @@ class BoundLoss:
     def constants(self) -> dict[str, object]:
         """Values of the loss's keyword-only constants."""
         return self._binder.constants
+
+    def with_options(self: Own, **options: object) -> Own:
+        """The head of the same loss with other options of `lt.jit` or constants; what is not named stays.
+
+        The same choice gives the same head, so that this may stand beside each call:
+
+            head.with_options(reduction="sum")(hidden, weight, target=target)
+
+        Raises:
+            CallTypeError, CallValueError, TargetError: as for `lt.jit`.
+        """
+        head: Own = kept(type(self), self.loss, {**self._bound, **options})
+        return head
 
     def _bind(self, *args: object, **inputs: object) -> Call:
         """Checks the arguments of a call: hidden and weight by position, everything else by name.

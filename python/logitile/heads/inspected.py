@@ -18,10 +18,6 @@ from .bound import BoundLoss
 class InspectedHead(BoundLoss):
     """Calls of a head that are compiled without running them."""
 
-    def with_options(self, **options: object) -> InspectedHead:
-        """This head with other options or constants."""
-        raise NotImplementedError
-
     def ir(
         self,
         stage: str,
