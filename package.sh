@@ -16,14 +16,16 @@ python=$(cached Python3_EXECUTABLE)
 name=logitile-$(cached CMAKE_PROJECT_VERSION)
 stage=$build/package/$name
 rm -rf "$build/package"
-mkdir -p "$stage/bench" "$stage/include" "$stage/test" "$stage/runtime" "$stage/compiler"
+mkdir -p "$stage/bench" "$stage/include" "$stage/test" "$stage/runtime" "$stage/compiler" "$stage/dialect"
 
 # The package with the core, what the binding is built from, and what gpu_check.sh runs.
 cp -r python "$stage"
 cp -r test/conftest.py test/e2e test/python "$stage/test"
 cp bench/gpu.py bench/gpu_check.sh "$stage/bench"
-cp runtime/logitile.h "$stage/runtime"
+cp runtime/logitile.h "$build/dialect/logitile_request.h" "$stage/runtime"
 cp compiler/Request.def "$stage/compiler"
+cp "$build/dialect/Request.h.inc" "$stage/dialect"
+cp "$build/dialect/_request.pyi" "$stage/python/logitile"
 cp -r "$("$python" -c 'import pybind11; print(pybind11.get_include())')/pybind11" "$stage/include"
 find "$stage" -name __pycache__ -prune -exec rm -r {} +
 for file in liblogitile_core.so liblogitile_emulator.so logitile-stage; do

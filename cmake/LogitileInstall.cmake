@@ -1,5 +1,5 @@
 # What programs in C and C++ get. 'cmake --install build --component runtime' installs the library that runs saved plans, '--component
-# core' the whole one; each brings the header and the package of CMake. The wheel has the same, in the folder of the Python package.
+# core' the whole one; each brings the headers and the package of CMake. The wheel has the same, in the folder of the Python package.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 set(packages ${CMAKE_BINARY_DIR}/cmake)
@@ -19,7 +19,8 @@ set(folder ${CMAKE_INSTALL_LIBDIR}/cmake/logitile)
 file(RELATIVE_PATH to_prefix /prefix/${folder} /prefix)
 logitile_package(${folder} ${to_prefix} ${CMAKE_INSTALL_LIBDIR} runtime core)
 foreach(component runtime core)
-  install(FILES ${PROJECT_SOURCE_DIR}/runtime/logitile.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT ${component})
+  install(FILES ${PROJECT_SOURCE_DIR}/runtime/logitile.h ${PROJECT_BINARY_DIR}/dialect/logitile_request.h
+    DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT ${component})
 endforeach()
 install(TARGETS logitile_runtime LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime)
 install(TARGETS logitile_core logitile_emulator LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT core)

@@ -150,9 +150,11 @@ static LogicalResult verifyGradients(function_ref<InFlightDiagnostic()> emitErro
   return success();
 }
 
-LogicalResult RequestAttr::verify(function_ref<InFlightDiagnostic()> emitError, ArrayRef<ProjectionAttr> projections, DictionaryAttr dense,
-                                  ArrayRef<GradientAttr> gradients, Mode mode, int64_t tokens, int64_t workspace, int64_t chunks, bool,
-                                  StringRef, int64_t threads, SliceAttr, DictionaryAttr tiles) {
+#define LOGITILE_REQUEST_PARAMETERS
+LogicalResult RequestAttr::verify(function_ref<InFlightDiagnostic()> emitError
+#include "dialect/Request.h.inc"
+) {
+#undef LOGITILE_REQUEST_PARAMETERS
   if (failed(verifyCounts(emitError, tokens, chunks, threads)) || failed(verifyBudget(emitError, workspace, chunks)))
     return failure();
   llvm::StringSet<> names;

@@ -3,7 +3,7 @@
 // Attributes.cpp.
 #ifndef LOGITILE_ATTRS_TD
 #define LOGITILE_ATTRS_TD
-include "dialect/LogitileDialect.td"
+include "dialect/Request.td"
 
 /// One word of an enumeration and what it means; the meaning goes into the reference.
 class Logitile_Case<string symbol, int value, string word, string meaningText> : I32EnumAttrCase<symbol, value, word> {
@@ -13,6 +13,10 @@ class Logitile_Enum<string name, string summary, list<Logitile_Case> cases> : I3
   let cppNamespace = "::logitile";
   let genSpecializedAttr = 0;
   let description = !foldl("", cases, text, case, text # "* `" # case.str # "`: " # case.meaning # "\n");
+}
+/// One that the C interface has too; `prefix` begins the names of its values there.
+class Logitile_CEnum<string name, string summary, string prefix, list<Logitile_Case> cases> : Logitile_Enum<name, summary, cases> {
+  string cPrefix = prefix;
 }
 class Logitile_EnumAttr<EnumInfo info, string mnemonic> : EnumAttr<Logitile_Dialect, info, mnemonic> {
   let assemblyFormat = "$value";
@@ -134,21 +138,21 @@ def Logitile_Accumulate
 def Logitile_AccumulateAttr : Logitile_EnumAttr<Logitile_Accumulate, "accumulate">;
 
 def Logitile_Mode
-    : Logitile_Enum<"Mode", "which gradients a program makes, and when",
+    : Logitile_CEnum<"Mode", "which gradients a program makes, and when", "LT_",
                     [Logitile_Case<"Forward", 0, "forward", "outputs only">,
                      Logitile_Case<"Early", 1, "early", "outputs and gradients in one phase: cotangents are known at its start">,
                      Logitile_Case<"Split", 2, "split", "outputs in one phase, gradients in another">,
 ]>;
 def Logitile_ModeAttr : Logitile_EnumAttr<Logitile_Mode, "mode">;
 
-def Logitile_OperandPart : Logitile_Enum<"OperandPart", "what of its owner an array of the caller is, or the gradient of one",
+def Logitile_OperandPart : Logitile_CEnum<"OperandPart", "what of its owner an array of the caller is, or the gradient of one", "LT_",
                                          [Logitile_Case<"Hidden", 0, "hidden", "the hidden states of a projection">,
                                           Logitile_Case<"Weight", 1, "weight", "the head of a projection">,
                                           Logitile_Case<"Input", 2, "input", "the whole of another input">,
 ]>;
 def Logitile_OperandPartAttr : Logitile_EnumAttr<Logitile_OperandPart, "operand_part">;
 
-def Logitile_SlicePart : Logitile_Enum<"SlicePart", "which part of a program a slice of the vocabulary runs", [
+def Logitile_SlicePart : Logitile_CEnum<"SlicePart", "which part of a program a slice of the vocabulary runs", "LT_SLICE_", [
   Logitile_Case<"Sweep", 0, "sweep", "one sweep over the slice, from the merged states of the sweeps before it">,
   Logitile_Case<"Merge", 1, "merge", "joins the states that one sweep left on two slices">,
   Logitile_Case<"Finish", 2, "finish", "the outputs, from the merged states of the forward sweeps">,
@@ -290,40 +294,21 @@ def Logitile_GradientAttr : Logitile_Attr<"Gradient", "gradient"> {
   let genVerifyDecl = 1;
 }
 
-// In brackets, for there may be none: what only merges states has no projection, and a forward
-// program no gradient.
-class Logitile_Bracketed<string attr> : ArrayRefParameter<attr> {
-  let parser = "parseBracketed<" # attr # ">($_parser)";
-  let printer = "printBracketed($_printer, $_self)";
-}
 def Logitile_RequestAttr : Logitile_Attr<"Request", "request"> {
   let summary = "what one compilation was asked for";
   let description = [{
     Attached to the module as `logitile.request`, so that the text of any stage compiles again by itself.
 
-    * `projections`: the projections in the order of the loss's parameters.
-    * `dense`: element types in memory of the Dense inputs, by name.
-    * `gradients`: what is wanted: of which input, of which part of it, and in which element type.
-    * `mode`: which gradients are made, and when.
-    * `tokens`: the number of tokens of the call that asked; the schedule covers an interval around it.
-    * `workspace`: byte budget; `chunks`: number of token chunks. One of them is 0.
-    * `accumulate`: weight gradients are added into buffers of the caller.
-    * `target`: `cpu:avx512_bf16`, `cpu:avx2`, ...; `threads`: how many work on it.
-    * `slice`: where the caller holds a slice of the vocabulary: which, and what is to be done with it.
-    * `tiles`: sizes that take the place of those of the target's tile table: `tiles = {TM = 64, TN = 64}`.
-
+}] # !foldl("", Logitile_RequestParameters, text, member, text # "    * `" # member.name # "`: " # member.meaning # "\n") # [{
     ```mlir
     module attributes {logitile.request = #logitile.request<
         projections = [<"z", hidden = 1024, element = f32>], dense = {}, gradients = [<hidden of "z">], mode = early,
-        tokens = 4096, workspace = 268435456, chunks = 0, accumulate = false, target = "cpu:avx2", threads = 2>} {}
+        tokens = 4096, workspace = 268435456, chunks = 0, accumulate = false, target = "cpu:avx2", threads = 2,
+        tiles = {TM = 64, TN = 64}>} {}
     ```
   }];
-  // In the order of compiler/Request.def.
-  let parameters = (ins Logitile_Bracketed<"ProjectionAttr">:$projections, "mlir::DictionaryAttr":$dense,
-                        Logitile_Bracketed<"GradientAttr">:$gradients, "Mode":$mode, "int64_t":$tokens, "int64_t":$workspace,
-                        "int64_t":$chunks, "bool":$accumulate, StringRefParameter<"device kind and features">:$target,
-                        "int64_t":$threads, OptionalParameter<"SliceAttr">:$slice,
-                        OptionalParameter<"mlir::DictionaryAttr">:$tiles);
+  let parameters = !dag(ins, !foreach(member, Logitile_RequestParameters, member.type.parameter),
+                        !foreach(member, Logitile_RequestParameters, member.name));
   let extraClassDeclaration = [{
     /// The gradient of that part of 'owner'; null where it is not asked for.
     GradientAttr findGradient(OperandPart part, llvm::StringRef owner) const;

@@ -53,7 +53,7 @@ def find_pythons() -> dict[tuple[int, int], str]:
 
 
 def stage(build: pathlib.Path, folder: pathlib.Path) -> None:
-    """What all wheels have: sources, libraries, header, CMake package and metadata."""
+    """What all wheels have: sources, libraries, headers, CMake package and metadata."""
     import scikit_build_core.build
 
     subprocess.run(["ninja", "-C", build, "python_package"], check=True, stdout=subprocess.DEVNULL)
@@ -82,7 +82,8 @@ def compile_binding(build: pathlib.Path, folder: pathlib.Path, python: str) -> N
     source = ROOT / "runtime" / "support" / "OldGlibc.c"
     options = ["-O2", "-fPIC", "-fvisibility=hidden", "-D_GNU_SOURCE", "-c", source, "-o", old_glibc]
     subprocess.run([cached(build, "CMAKE_C_COMPILER"), *options], check=True)
-    env = dict(os.environ, CXX=cached(build, "CMAKE_CXX_COMPILER"), CPATH=pybind11.get_include(),
+    include = f"{pybind11.get_include()}:{build}:{build / 'dialect'}"
+    env = dict(os.environ, CXX=cached(build, "CMAKE_CXX_COMPILER"), CPATH=include,
                LDFLAGS=LINKED.format(old_glibc=old_glibc))  # fmt: skip
     command = [ROOT / "python" / "build_binding.sh", python, folder / "logitile"]
     subprocess.run(command, check=True, env=env, stdout=subprocess.DEVNULL)

@@ -13,6 +13,7 @@
 // after it is destroyed. Null is a valid argument of every destroy function.
 #ifndef LOGITILE_H
 #define LOGITILE_H
+#include "logitile_request.h" /* which the build makes of dialect/Request.td */
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,9 +28,9 @@ extern "C" {
 
 /* Of logitile: the only place that has it. CMake, the Python package and its wheels take it from this line. */
 #define LT_VERSION "0.1.0"
-/* Changes whenever a struct or a function of this header does. A caller that was compiled against another number than
- * lt_abi_version() returns must not go on. */
-#define LT_ABI_VERSION 8
+/* Changes whenever a struct or a function of this header does; that lt_request does, its digest tells. A caller that was compiled
+ * against another number than lt_abi_version() returns must not go on. */
+#define LT_ABI_VERSION (800000 + LT_REQUEST_DIGEST)
 LT_API int lt_abi_version(void);
 /* Version and digest of the code of this library; a part of every key. */
 LT_API const char *lt_build_id(void);
@@ -160,11 +161,6 @@ typedef enum lt_type {
 /* "float16"; null where there is no such type. */
 LT_API const char *lt_type_name(lt_type type);
 
-typedef enum lt_mode {
-  LT_FORWARD = 0, /* no gradients */
-  LT_EARLY = 1,   /* gradients together with the outputs */
-  LT_SPLIT = 2    /* gradients in a phase of their own */
-} lt_mode;
 /* "forward"; null where there is no such mode. */
 LT_API const char *lt_mode_name(lt_mode mode);
 
@@ -183,11 +179,6 @@ typedef struct lt_named_type {
   lt_type type;
 } lt_named_type;
 
-typedef enum lt_operand_part {
-  LT_HIDDEN = 0, /* the hidden states of a projection */
-  LT_WEIGHT = 1, /* the head of a projection */
-  LT_INPUT = 2   /* another input */
-} lt_operand_part;
 /* "hidden"; null where there is no such part. */
 LT_API const char *lt_operand_part_name(lt_operand_part part);
 /* A gradient that is wanted: of a part of the projection 'name', or of the input 'name'. */
@@ -197,12 +188,6 @@ typedef struct lt_gradient {
   lt_type type; /* of the gradient's elements */
 } lt_gradient;
 
-typedef enum lt_slice_part {
-  LT_SLICE_SWEEP = 0,   /* one sweep over the slice, from the merged states of the sweeps before it */
-  LT_SLICE_MERGE = 1,   /* joins the states that one sweep left on two slices */
-  LT_SLICE_FINISH = 2,  /* the outputs, from merged states */
-  LT_SLICE_GRADIENT = 3 /* the gradients of the slice, from merged states */
-} lt_slice_part;
 /* "sweep"; null where there is no such part. */
 LT_API const char *lt_slice_part_name(lt_slice_part part);
 /* A slice of the vocabulary, and what is done there. The first column is the input "slice.offset", an integer without axes.
@@ -214,29 +199,9 @@ typedef struct lt_slice {
   int64_t sweep;   /* of parts LT_SLICE_SWEEP and LT_SLICE_MERGE: forward ones first, from 0 */
 } lt_slice;
 
-/* What a program is made for. Strings and lists are copied. Two requests that agree in everything but 'located_spec' are the
- * same program. */
-typedef struct lt_request {
-  const char *spec;         /* IR text of stage 'spec', without locations */
-  const char *located_spec; /* the same with locations, for diagnostics; or null */
-  const lt_projection *projections;
-  size_t projection_count;
-  const lt_named_type *dense; /* Dense inputs: their element types */
-  size_t dense_count;
-  const lt_gradient *gradients; /* that are wanted */
-  size_t gradient_count;
-  lt_mode mode;
-  int64_t workspace;  /* budget in bytes; 0 where 'chunks' is given */
-  int64_t chunks;     /* chunks of tokens; 0 where 'workspace' is given */
-  int accumulate;     /* weight gradients are added into float32 arrays of the caller */
-  const char *target; /* "cpu:avx2"; lt_host_target */
-  int threads;        /* lt_thread_count */
-  const lt_slice *slice; /* null: the whole vocabulary */
-  const char *tiles;     /* tile sizes instead of those that are known to be good: "TM=64,TN=128"; null: none */
-} lt_request;
-
 typedef struct lt_program lt_program;
-/* Compiles nothing yet. */
+/* Compiles nothing yet. lt_request, in logitile_request.h, says what a program is made for; its strings and lists are copied. Two
+ * requests that agree in everything but 'located_spec' are the same program. */
 LT_API lt_code lt_program_create(lt_engine *engine, const lt_request *request, lt_program **program);
 LT_API void lt_program_destroy(lt_program *program);
 /* 64 hexadecimal digits; valid as long as the program. */

@@ -15,6 +15,9 @@ if sys.version_info >= (3, 12):  # noqa: UP036 - users check their programs with
     from collections.abc import Buffer
 else:
     from typing_extensions import Buffer  # noqa: UP035
+from typing_extensions import Unpack  # noqa: UP035 - likewise
+
+from ._request import Request
 
 TYPES: dict[str, int]
 """Codes of element types by name: "float16", "bfloat16", ..., "int8", ..., "uint64", "bool"."""
@@ -25,6 +28,15 @@ type Array = (
 type Stream = tuple[int, int, Callable[[int], tuple[int, object]]]
 """Where calls on a GPU run: number of the device, handle of the stream, and what allocates workspace there
 (bytes in, its address and the object that owns it out)."""
+type Projection = tuple[str, int, int, int, int]
+"""Name, hidden size and type code, and the type codes of hidden and weight in memory."""
+type NamedType = tuple[str, int]
+"""The name of an input and a type code."""
+type Gradient = tuple[str, str, int]
+"""Name, part and type code: "hidden" or "weight" of the projection, or "input" of the input, with that
+name."""
+type Slice = tuple[str, int, int]
+"""What is done ("sweep", "merge", "finish" or "gradient"), the number of columns, and that of the sweep."""
 type Number = float | tuple[int, int, tuple[int, ...], tuple[int, ...]] | Buffer
 
 def build_id() -> str:
@@ -178,47 +190,15 @@ class Program:
 
     Args:
         engine: compiles and keeps the plans.
-        spec: text of stage "spec", without locations: the key sees it.
-        located_spec: the same with locations, for diagnostics.
-        projections: name, hidden size and type code of each, and the type codes of hidden and weight in
-            memory.
-        dense: name and type code of every Dense input.
-        gradients: name, part and type code of each: "hidden" or "weight" of the projection, or "input" of the
-            input with that name.
-        mode: "forward" without gradients, "early" with gradients in the forward phase, "split" in one of
-        their own.
-        workspace: budget in bytes, or
-        chunks: number of chunks of tokens.
-        accumulate: weight gradients are added into float32 arrays.
-        target: as `host_target` names it.
-        threads: as `thread_count` gives it.
-        slice: "sweep", "merge", "finish" or "gradient", the number of columns of a slice of the vocabulary,
-        and the number of the sweep.
-        tiles: tile sizes such as "TM=64,TN=64" in the place of those of the target's table.
+        request: see `Request`, which the build makes of dialect/Request.td. What is left out is 0, None or
+            empty; the mode is then "forward".
 
     Raises:
         CallValueError, CallTypeError: these do not go together.
         TargetError: the target is not here.
     """
 
-    def __init__(
-        self,
-        engine: Engine,
-        *,
-        spec: str,
-        located_spec: str | None = None,
-        projections: Sequence[tuple[str, int, int, int, int]],
-        dense: Sequence[tuple[str, int]] = (),
-        gradients: Sequence[tuple[str, str, int]] = (),
-        mode: str = "forward",
-        workspace: int = 0,
-        chunks: int = 0,
-        accumulate: bool = False,
-        target: str,
-        threads: int,
-        slice: tuple[str, int, int] | None = None,
-        tiles: str = "",
-    ) -> None: ...
+    def __init__(self, engine: Engine, **request: Unpack[Request]) -> None: ...
     @property
     def key(self) -> str:
         """64 hexadecimal digits: the same for the same program and compiler."""

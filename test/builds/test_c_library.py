@@ -58,8 +58,8 @@ def build(source: pathlib.Path, binary: pathlib.Path, prefix: pathlib.Path) -> p
 def test_the_runtime_is_small_and_alone(prefix):
     files = {str(file.relative_to(prefix)) for file in prefix.rglob("*") if file.is_file()}
     assert files == {
-        "include/logitile.h", "lib/liblogitile_runtime.so", "lib/cmake/logitile/logitileConfig.cmake",
-        "lib/cmake/logitile/logitileConfigVersion.cmake",
+        "include/logitile.h", "include/logitile_request.h", "lib/liblogitile_runtime.so",
+        "lib/cmake/logitile/logitileConfig.cmake", "lib/cmake/logitile/logitileConfigVersion.cmake",
     }  # fmt: skip
     assert (prefix / "lib/liblogitile_runtime.so").stat().st_size < MOST_BYTES
 

@@ -54,15 +54,17 @@ def test_it_holds_the_sources_and_what_is_built(wheel):
     built = {name for name in names if ".dist-info/" not in name} - sources
     assert {name.split(".")[0] for name in built} == {
         "logitile/_native",
+        "logitile/_request",
         "logitile/liblogitile_core",
         "logitile/liblogitile_runtime",
         "logitile/liblogitile_emulator",
         "logitile/logitile-stage",
         "logitile/include/logitile",
+        "logitile/include/logitile_request",
         "logitile/cmake/logitileConfig",
         "logitile/cmake/logitileConfigVersion",
     }
-    assert len(built) == 8
+    assert len(built) == 10
 
 
 def test_it_works_away_from_the_tree(wheel, tmp_path):

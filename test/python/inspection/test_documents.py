@@ -104,7 +104,7 @@ def run_script(block: Block, folder: pathlib.Path) -> None:
         pytest.skip("the commands of this document need a build and a C compiler")
     tools = str(pathlib.Path(find_tool("logitile-opt")).parent)
     env = dict(os.environ, PATH=os.pathsep.join([tools, os.environ["PATH"]]), CC=compiler,
-               INCLUDE=str(ROOT / "runtime"), LIBRARY=str(PACKAGE / "logitile"))  # fmt: skip
+               INCLUDE=str(PACKAGE / "logitile" / "include"), LIBRARY=str(PACKAGE / "logitile"))  # fmt: skip
     command = ["sh", "-euc", block.text]
     done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, f"line {block.line}: {done.stdout}{done.stderr}"

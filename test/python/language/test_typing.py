@@ -5,9 +5,11 @@ import re
 import subprocess
 import sys
 
+import logitile
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
+PACKAGE = pathlib.Path(logitile.__file__).parents[1]  # with the stubs that the build makes
 LOSSES = """
 import logitile as lt
 
@@ -68,7 +70,7 @@ def complaints(text, tmp_path, cache, name="program.py"):
     command = [sys.executable, "-m", "mypy", "--config-file", str(settings), "--no-error-summary"]
     done = subprocess.run(
         [*command, "--cache-dir", str(cache), str(file)], capture_output=True, text=True,
-        env={"MYPYPATH": str(ROOT / "python"), "PATH": ""}, cwd=tmp_path,
+        env={"MYPYPATH": str(PACKAGE), "PATH": ""}, cwd=tmp_path,
     )  # fmt: skip
     assert done.returncode in (0, 1), done.stderr
     return [line for line in done.stdout.splitlines() if ": error:" in line]
@@ -81,6 +83,21 @@ def test_losses_have_types(tmp_path, cache):
 @pytest.mark.parametrize("wrong", ["lt.jit(softcapped, reduction=3)", "z: int = lt.exp(1.0)"])
 def test_what_is_wrong_is_found(wrong, tmp_path, cache):
     assert len(complaints(LOSSES + wrong + "\n", tmp_path, cache)) == 1
+
+
+REQUEST = """
+from logitile import _native
+
+projection = ("z", 8, 2, 2, 2)
+_native.Program(_native.Engine(), spec="", projections=[projection], target="cpu:avx2", {})
+"""
+
+
+@pytest.mark.parametrize(
+    "rest, wrong", [("threads=2, tiles=''", 0), ("threads='2'", 1), ("", 1), ("threads=2, tile=''", 1)]
+)
+def test_requests_have_types(rest, wrong, tmp_path, cache):
+    assert len(complaints(REQUEST.format(rest), tmp_path, cache)) == wrong
 
 
 def test_the_example_of_the_readme_has_types(tmp_path, cache):

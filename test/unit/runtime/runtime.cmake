@@ -46,7 +46,6 @@ add_custom_target(test-plans ALL DEPENDS ${test_plans}/split.plan)
 # A C program against the shared library, as a user of the C interface builds it.
 add_executable(run_plan c/run_plan.c)
 target_compile_options(run_plan PRIVATE ${logitile_compile_options})
-target_include_directories(run_plan PRIVATE ${PROJECT_SOURCE_DIR})
 target_link_libraries(run_plan PRIVATE logitile_core m)
 logitile_unit_test(runtime_c_test unit/runtime/c_test.cpp)
 target_compile_definitions(runtime_c_test-objects PRIVATE RUN_PLAN="$<TARGET_FILE:run_plan>" TEST_PLANS="${test_plans}")
