@@ -164,9 +164,9 @@ LogicalResult RequestAttr::verify(function_ref<InFlightDiagnostic()> emitError, 
                        << " of '" << gradients.front().getOwner() << "'";
   if (failed(verifyGradients(emitError, names, gradients)))
     return failure();
-  for (NamedAttribute entry : dense)
-    if (!isa<TypeAttr>(entry.getValue()))
-      return emitError() << "'" << entry.getName().getValue() << "' has " << entry.getValue() << ", which is not a type";
+  for (NamedAttribute input : dense)
+    if (!isa<TypeAttr>(input.getValue()))
+      return emitError() << "'" << input.getName().getValue() << "' has " << input.getValue() << ", which is not a type";
   for (NamedAttribute tile : tiles ? tiles.getValue() : ArrayRef<NamedAttribute>())
     if (auto size = dyn_cast<IntegerAttr>(tile.getValue()); !size || !size.getType().isSignlessInteger(64) || size.getInt() <= 0)
       return emitError() << "'tiles' has " << tile.getName() << " = " << tile.getValue() << ", which is not a positive integer";

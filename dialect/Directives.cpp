@@ -32,7 +32,7 @@ ParseResult logitile::parseNamedTypes(OpAsmParser &parser, ArrayAttr &names, Arr
 void logitile::printNamedTypes(OpAsmPrinter &printer, Operation *, ArrayAttr names, ArrayAttr types) {
   printer << '[';
   llvm::interleaveComma(llvm::zip(names, types), printer,
-                        [&](auto entry) { printer << std::get<0>(entry) << " : " << std::get<1>(entry); });
+                        [&](auto pair) { printer << std::get<0>(pair) << " : " << std::get<1>(pair); });
   printer << ']';
 }
 
@@ -74,7 +74,7 @@ void logitile::printBindings(OpAsmPrinter &printer, Operation *, DictionaryAttr 
   printer << '>';
 }
 
-ParseResult logitile::parseOwner(OpAsmParser &parser, Attribute &owner, IntegerAttr &entry) {
+ParseResult logitile::parseOwner(OpAsmParser &parser, Attribute &owner, IntegerAttr &number) {
   std::string name;
   StringAttr sweep;
   if (succeeded(parser.parseOptionalSymbolName(sweep)))
@@ -85,16 +85,16 @@ ParseResult logitile::parseOwner(OpAsmParser &parser, Attribute &owner, IntegerA
     return failure();
   if (failed(parser.parseOptionalLSquare()))
     return success();
-  int64_t number = 0;
-  if (parser.parseInteger(number) || parser.parseRSquare())
+  int64_t value = 0;
+  if (parser.parseInteger(value) || parser.parseRSquare())
     return failure();
-  entry = parser.getBuilder().getI64IntegerAttr(number);
+  number = parser.getBuilder().getI64IntegerAttr(value);
   return success();
 }
-void logitile::printOwner(OpAsmPrinter &printer, Operation *, Attribute owner, IntegerAttr entry) {
+void logitile::printOwner(OpAsmPrinter &printer, Operation *, Attribute owner, IntegerAttr number) {
   printer << owner;
-  if (entry)
-    printer << '[' << entry.getInt() << ']';
+  if (number)
+    printer << '[' << number.getInt() << ']';
 }
 
 ParseResult logitile::parseStateRegions(OpAsmParser &parser, Region &init, Region &candidate, Region &update, Region &merge) {
@@ -115,9 +115,9 @@ void logitile::printStateRegions(OpAsmPrinter &printer, Operation *, Region &ini
   std::pair<StringRef, Region *> const regions[] = {{"init", &init}, {"candidate", &candidate}, {"update", &update}, {"merge", &merge}};
   llvm::interleave(
       regions, printer,
-      [&](auto entry) {
-        printer << entry.first << ' ';
-        printer.printRegion(*entry.second);
+      [&](auto region) {
+        printer << region.first << ' ';
+        printer.printRegion(*region.second);
       },
       " ");
 }

@@ -15,8 +15,8 @@ void printNamedTypes(mlir::OpAsmPrinter &printer, mlir::Operation *, mlir::Array
 mlir::ParseResult parseBindings(mlir::OpAsmParser &parser, mlir::DictionaryAttr &bindings);
 void printBindings(mlir::OpAsmPrinter &printer, mlir::Operation *, mlir::DictionaryAttr bindings);
 /// `"z"`, `@sweep[1]` or `"targets"[2]`
-mlir::ParseResult parseOwner(mlir::OpAsmParser &parser, mlir::Attribute &owner, mlir::IntegerAttr &entry);
-void printOwner(mlir::OpAsmPrinter &printer, mlir::Operation *, mlir::Attribute owner, mlir::IntegerAttr entry);
+mlir::ParseResult parseOwner(mlir::OpAsmParser &parser, mlir::Attribute &owner, mlir::IntegerAttr &number);
+void printOwner(mlir::OpAsmPrinter &printer, mlir::Operation *, mlir::Attribute owner, mlir::IntegerAttr number);
 /// `init {...} candidate {...} update {...} merge {...}`
 mlir::ParseResult parseStateRegions(mlir::OpAsmParser &parser, mlir::Region &init, mlir::Region &candidate, mlir::Region &update,
                                     mlir::Region &merge);

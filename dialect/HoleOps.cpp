@@ -165,7 +165,7 @@ LogicalResult UpdateStateOp::verifyRegions() {
     return emitOpError() << "'below' is " << getLimit() << ", which must be positive";
   size_t maxima = getCandidate().front().back().getNumOperands();
   if (maxima > state.size())
-    return emitOpError() << "'candidate' gives " << maxima << " values for " << state.size() << " entries of state";
+    return emitOpError() << "'candidate' gives " << maxima << " values for " << state.size() << " slots of row state";
   if (failed(verifyRowsAndInputs(*this)) || failed(verifyScalarRegion(*this, "init", getInit(), {}, state, /*hasColumn=*/false)) ||
       failed(verifyScalarRegion(*this, "candidate", getCandidate(), inputs, TypeRange(state).take_front(maxima), /*hasColumn=*/true)) ||
       failed(verifyScalarRegion(*this, "update", getUpdate(), all, state, /*hasColumn=*/true)) ||

@@ -98,7 +98,7 @@ int64_t placesRead(mlir::Operation *op);
 /// The type of that result.
 mlir::Type typeOf(FinishOp finish, ResultAttr result);
 /// A buffer as the schedule spells it: `stored of "z"`.
-std::string describeBuffer(BufferRole role, llvm::StringRef owner, std::optional<int64_t> entry);
+std::string describeBuffer(BufferRole role, llvm::StringRef owner, std::optional<int64_t> number);
 std::string describeBuffer(BufferOp buffer);
 /// The request attached to 'module', or null.
 RequestAttr getRequest(mlir::ModuleOp module);

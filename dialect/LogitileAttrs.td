@@ -93,7 +93,7 @@ def Logitile_BufferRole
                      Logitile_Case<"InputSum", 16, "input_sum", "the gradient of a Vocab input, summed over all tokens">,
                      Logitile_Case<"InputGradient", 17, "input_gradient", "the gradient of a Dense input: the caller's">,
                      Logitile_Case<"Cotangent", 18, "cotangent", "the gradient that reaches an output">,
-                     Logitile_Case<"RowState", 19, "row_state", "one entry of the row state of a sweep, for each vocabulary split">,
+                     Logitile_Case<"RowState", 19, "row_state", "one slot of the row state of a sweep, for each vocabulary split">,
                      Logitile_Case<"Result", 20, "result", "a result of a finish">,
                      Logitile_Case<"RowList", 21, "row_list", "a list of a sweep, for each token and group of vocabulary splits">,
                      Logitile_Case<"RowPick", 22, "row_pick", "what a sweep picks at the indices of a list, for each token">,

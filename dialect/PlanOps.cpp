@@ -115,17 +115,17 @@ static LogicalResult verifyNamedTypes(Operation *op, StringRef what, ArrayAttr n
   return verifyUnique(op, what, names);
 }
 
-/// The leading entries of the state that 'candidate' has values for.
+/// The leading slots of the state that 'candidate' has values for.
 static FailureOr<size_t> verifyMaxima(SweepOp sweep, ArrayRef<Type> state) {
   auto candidates = dyn_cast<YieldOp>(sweep.getCandidate().front().back());
   if (!candidates)
     return sweep.emitOpError() << "'candidate' must end in 'logitile.yield', not '" << sweep.getCandidate().front().back().getName() << "'";
   size_t maxima = candidates.getNumOperands();
   if (maxima > state.size())
-    return sweep.emitOpError() << "'candidate' gives " << maxima << " values for " << state.size() << " entries of state";
+    return sweep.emitOpError() << "'candidate' gives " << maxima << " values for " << state.size() << " slots of row state";
   for (auto [i, type] : llvm::enumerate(state.take_front(maxima)))
     if (!type.isF32())
-      return sweep.emitOpError() << "entry " << i << " of the state is " << type
+      return sweep.emitOpError() << "slot " << i << " of the row state is " << type
                                  << ", but 'candidate' gives it one; running maxima are f32";
   return maxima;
 }

@@ -63,7 +63,7 @@ def Logitile_SweepOp : Logitile_Op<"sweep", [Symbol, HasParent<"ProgramOp">]> {
   let summary = "one pass over the vocabulary and the row state that it leaves";
   let description = [{
     The row state is an associative monoid. `init` gives its identity and reads nothing. `candidate` gives one candidate for each of the
-    leading entries, the running maxima; `update` folds one vocabulary entry into a state whose maxima already cover
+    leading slots, the running maxima; `update` folds one vocabulary entry into a state whose maxima already cover
     the whole tile, so it needs no second exponential; `merge` joins two states: of tiles, vocabulary splits, threads or ranks.
 
     `update` takes the state, `merge` two states; all else is read with `logitile.input` and `logitile.column`. A sweep that reads
@@ -227,7 +227,7 @@ def Logitile_ScheduleOp : Logitile_Op<"schedule", [SymbolTable, SingleBlock, NoT
   let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
     /// The buffer with this role and owner, or null.
-    BufferOp findBuffer(BufferRole role, llvm::StringRef owner = {}, std::optional<int64_t> entry = std::nullopt);
+    BufferOp findBuffer(BufferRole role, llvm::StringRef owner = {}, std::optional<int64_t> number = std::nullopt);
     /// The buffer of this name, or null.
     BufferOp lookupBuffer(mlir::StringAttr name);
   }];
@@ -237,9 +237,9 @@ def Logitile_BufferOp : Logitile_Op<"buffer", [Symbol, DeclareOpInterfaceMethods
   let summary = "memory that launches use";
   let description = [{
     Passes and the runtime find a buffer by its role and by its owner, which follows `of`: a projection, an input or an output
-    by its name, a sweep or a finish as a symbol. `[...]` is the number of an entry: of a token input, of a row state, or of a
-    result.
-    Buffers of a call have no owner. The symbol is for references and for people; nothing follows from its spelling.
+    by its name, a sweep or a finish as a symbol. `[...]` is a number: of the entry of a token input, of the slot of a row
+    state, of a list or a pick of a sweep, or of a result. Buffers of a call have no owner. The symbol is for references and for
+    people; nothing follows from its spelling.
 
     `?` stands for tokens (of the call, or of a chunk in scope `chunk`), `per` of them to a row. `window` is the
     number of columns of a buffer that holds those of the current vocabulary splits only; `alias` lays it over an earlier buffer,
@@ -254,11 +254,11 @@ def Logitile_BufferOp : Logitile_Op<"buffer", [Symbol, DeclareOpInterfaceMethods
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, Logitile_ScopeAttr:$scope, Logitile_BufferRoleAttr:$role,
-                       OptionalAttr<AnyAttrOf<[StrAttr, FlatSymbolRefAttr]>>:$owner, OptionalAttr<Logitile_Int>:$entry,
+                       OptionalAttr<AnyAttrOf<[StrAttr, FlatSymbolRefAttr]>>:$owner, OptionalAttr<Logitile_Int>:$number,
                        OptionalAttr<FlatSymbolRefAttr>:$alias, OptionalAttr<Logitile_Int>:$window,
                        DefaultValuedAttr<Logitile_Int, "1">:$per, TypeAttrOf<Logitile_ViewType>:$type);
   let assemblyFormat = [{
-    $sym_name `` $scope `` $role (`of` custom<Owner>($owner, $entry)^)? (`alias` $alias^)? (`window` $window^)? (`per` $per^)?
+    $sym_name `` $scope `` $role (`of` custom<Owner>($owner, $number)^)? (`alias` $alias^)? (`window` $window^)? (`per` $per^)?
     attr-dict `:` $type
   }];
   let hasVerifier = 1;

@@ -47,12 +47,12 @@ static LogicalResult verifyLaunches(ScheduleOp schedule) {
   return failure(walk.wasInterrupted());
 }
 
-/// Passes and the runtime find buffers by role, owner and entry, so these tell buffers apart.
+/// Passes and the runtime find buffers by role, owner and number, so these tell buffers apart.
 static LogicalResult verifyRoles(ScheduleOp schedule) {
   llvm::DenseMap<std::tuple<BufferRole, StringRef, int64_t>, BufferOp> seen;
   for (BufferOp buffer : schedule.getBody().getOps<BufferOp>()) {
-    int64_t entry = buffer.getEntry().value_or(-1);
-    auto [it, isNew] = seen.try_emplace({buffer.getRole(), buffer.getOwnerName(), entry}, buffer);
+    int64_t number = buffer.getNumber().value_or(-1);
+    auto [it, isNew] = seen.try_emplace({buffer.getRole(), buffer.getOwnerName(), number}, buffer);
     if (!isNew)
       return buffer.emitOpError() << "holds what @" << it->second.getSymName() << " holds: " << describeBuffer(buffer);
   }
@@ -76,9 +76,9 @@ LogicalResult ScheduleOp::verifyRegions() {
   return failure(loops.wasInterrupted() || failed(verifyLaunches(*this)) || failed(verifyRoles(*this)));
 }
 
-BufferOp ScheduleOp::findBuffer(BufferRole role, StringRef owner, std::optional<int64_t> entry) {
+BufferOp ScheduleOp::findBuffer(BufferRole role, StringRef owner, std::optional<int64_t> number) {
   for (BufferOp buffer : getBody().getOps<BufferOp>())
-    if (buffer.getRole() == role && buffer.getOwnerName() == owner && buffer.getEntry() == entry)
+    if (buffer.getRole() == role && buffer.getOwnerName() == owner && buffer.getNumber() == number)
       return buffer;
   return {};
 }
@@ -90,16 +90,16 @@ BufferOp ScheduleOp::lookupBuffer(StringAttr name) { return dyn_cast_or_null<Buf
 /// Whether the owner is a sweep or a finish.
 static bool isOfPart(BufferRole role) { return role >= BufferRole::RowState && role <= BufferRole::RowPick; }
 
-std::string logitile::describeBuffer(BufferRole role, StringRef owner, std::optional<int64_t> entry) {
+std::string logitile::describeBuffer(BufferRole role, StringRef owner, std::optional<int64_t> number) {
   std::string text = stringifyBufferRole(role).str();
   if (!owner.empty())
     text += (isOfPart(role) ? " of @" + owner : " of \"" + owner + "\"").str();
-  if (entry)
-    text += "[" + std::to_string(*entry) + "]";
+  if (number)
+    text += "[" + std::to_string(*number) + "]";
   return text;
 }
 std::string logitile::describeBuffer(BufferOp buffer) {
-  return describeBuffer(buffer.getRole(), buffer.getOwnerName(), buffer.getEntry());
+  return describeBuffer(buffer.getRole(), buffer.getOwnerName(), buffer.getNumber());
 }
 
 Buffers logitile::findWorkspace(ModuleOp module) {
@@ -127,14 +127,14 @@ static LogicalResult verifyOwner(BufferOp buffer) {
   if (buffer.getRole() >= BufferRole::SliceOffset)
     return owner ? emitRefusal() << "which belongs to the call and takes no owner" : LogicalResult(success());
   if (isOfPart(buffer.getRole())) {
-    if (!isa_and_nonnull<FlatSymbolRefAttr>(owner) || !buffer.getEntry())
+    if (!isa_and_nonnull<FlatSymbolRefAttr>(owner) || !buffer.getNumber())
       return emitRefusal() << "which needs a part of the program and a number: 'of @part[0]'";
     return success();
   }
   if (!isa_and_nonnull<StringAttr>(owner))
     return emitRefusal() << "which needs the name of its owner in quotes";
-  if (buffer.getEntry() && buffer.getRole() != BufferRole::Input)
-    return emitRefusal() << "which has no entries; only 'input', 'row_state' and 'result' do";
+  if (buffer.getNumber() && buffer.getRole() != BufferRole::Input)
+    return emitRefusal() << "which takes no number; only those of inputs, sweeps and finishes do";
   return success();
 }
 
@@ -175,9 +175,9 @@ LogicalResult BufferOp::verifySymbolUses(SymbolTableCollection &symbols) {
   int64_t count = isList   ? sweep.getPlaces().size()
                   : isPick ? sweep.listPicks().size()
                   : sweep  ? sweep.getStateTypes().size() : finish.getResultTypes().size();
-  if (*getEntry() < 0 || *getEntry() >= count)
-    return emitOpError() << "is of number " << *getEntry() << ", but " << getOwnerAttr() << " has " << count
-                         << (isList ? " lists" : isPick ? " picks" : isState ? " entries of state" : " results");
+  if (*getNumber() < 0 || *getNumber() >= count)
+    return emitOpError() << "is of number " << *getNumber() << ", but " << getOwnerAttr() << " has " << count
+                         << (isList ? " lists" : isPick ? " picks" : isState ? " slots of row state" : " results");
   return success();
 }
 

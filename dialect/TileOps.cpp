@@ -1,5 +1,5 @@
 // TileOps.cpp - checks of the ops that move and contract tiles. Holes and their regions are
-// HoleOps.cpp; which symbols may be used is checked by the entry, in Entries.cpp.
+// HoleOps.cpp; which symbols may be used is checked by the kernel, in Kernels.cpp.
 #include "dialect/Checks.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/PatternMatch.h"

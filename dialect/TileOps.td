@@ -11,16 +11,16 @@ def Logitile_TilesStage : OpDocGroup {
 }
 let opDocGroup = Logitile_TilesStage in {
 
-// ---- entries ------------------------------------------------------------------------------------
+// ---- templates and kernels ----------------------------------------------------------------------
 
-class Logitile_Entry<string mnemonic, list<Trait> traits = []>
+class Logitile_KernelLike<string mnemonic, list<Trait> traits = []>
     : Logitile_Op<mnemonic, [IsolatedFromAbove, Symbol, SingleBlock, NoTerminator] # traits> {
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
   let hasRegionVerifier = 1;
 }
 
-def Logitile_TemplateOp : Logitile_Entry<"template"> {
+def Logitile_TemplateOp : Logitile_KernelLike<"template"> {
   let summary = "a kernel skeleton over symbolic dimensions, element types and bundles";
   let description = [{
     Parameters in capitals are dimensions, in small letters element types. What follows `from` says what a plain argument
@@ -47,7 +47,7 @@ def Logitile_TemplateOp : Logitile_Entry<"template"> {
       OptionalAttr<StrArrayAttr>:$targets, ArrayAttr:$roles);
 }
 
-def Logitile_KernelOp : Logitile_Entry<"kernel", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+def Logitile_KernelOp : Logitile_KernelLike<"kernel", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "one launch: a template with everything bound";
   let description = [{
     No dimension, element type or bundle of a template is left. What follows `from` is the buffer of a view, which the schedule

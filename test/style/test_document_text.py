@@ -11,7 +11,7 @@ from rules import Violation
 
 COLUMNS = 100
 README_LINES = 149
-# Made by tools, or lists whose entries are lines.
+# Made by tools, or lists with an item in each line.
 GENERATED = ("docs/reference/", "bench/results/", "test/contract.md")
 # Folders whose subfolders have a README too, at any depth.
 NESTED = ("compiler", "runtime", "emulator")

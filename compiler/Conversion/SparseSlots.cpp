@@ -1,11 +1,11 @@
-// SparseEntries.cpp - recognises sparse updates from the structure of the update region, and prints
+// SparseSlots.cpp - recognises sparse updates from the structure of the update region, and prints
 // them for tests.
-#include "compiler/Conversion/SparseEntries.h"
+#include "compiler/Conversion/SparseSlots.h"
 #include "compiler/Passes.h"
 using namespace mlir;
 
 namespace logitile {
-#define GEN_PASS_DEF_PRINTSPARSEENTRIESPASS
+#define GEN_PASS_DEF_PRINTSPARSESLOTSPASS
 #include "compiler/Passes.h.inc"
 
 namespace {
@@ -32,11 +32,11 @@ arith::CmpIOp findComparison(Value condition, bool wanted) {
   return isOfColumn && compare.getPredicate() == (wanted ? arith::CmpIPredicate::eq : arith::CmpIPredicate::ne) ? compare : arith::CmpIOp();
 }
 
-std::optional<SparseEntry> matchEntry(UpdateStateOp op, unsigned entry) {
+std::optional<SparseSlot> matchSlot(UpdateStateOp op, unsigned slot) {
   Block &block = op.getUpdate().front();
   unsigned stateSize = op.getState().size();
-  BlockArgument old = block.getArgument(entry);
-  auto select = block.getTerminator()->getOperand(entry).getDefiningOp<arith::SelectOp>();
+  BlockArgument old = block.getArgument(slot);
+  auto select = block.getTerminator()->getOperand(slot).getDefiningOp<arith::SelectOp>();
   if (!select || !old.hasOneUse() || *old.getUsers().begin() != select)
     return std::nullopt;
   bool isTrue = select.getFalseValue() == old;
@@ -54,25 +54,24 @@ std::optional<SparseEntry> matchEntry(UpdateStateOp op, unsigned entry) {
   if (!isMadeOf(index, /*mayVary=*/false, isPerToken) || !isMadeOf(select.getCondition(), true, isInput) ||
       !isMadeOf(value, true, isInput))
     return std::nullopt;
-  return SparseEntry{entry, index, comparison};
+  return SparseSlot{slot, index, comparison};
 }
 
-struct PrintSparseEntriesPass : impl::PrintSparseEntriesPassBase<PrintSparseEntriesPass> {
+struct PrintSparseSlotsPass : impl::PrintSparseSlotsPassBase<PrintSparseSlotsPass> {
   void runOnOperation() override {
     getOperation().walk([](UpdateStateOp op) {
-      SmallVector<int64_t> entries =
-          llvm::map_to_vector(findSparseEntries(op), [](const SparseEntry &sparse) { return int64_t(sparse.entry); });
-      op->setAttr("logitile.sparse", DenseI64ArrayAttr::get(op.getContext(), entries));
+      SmallVector<int64_t> slots = llvm::map_to_vector(findSparseSlots(op), [](const SparseSlot &sparse) { return int64_t(sparse.slot); });
+      op->setAttr("logitile.sparse", DenseI64ArrayAttr::get(op.getContext(), slots));
     });
   }
 };
 } // namespace
 
-SmallVector<SparseEntry> findSparseEntries(UpdateStateOp op) {
-  SmallVector<SparseEntry> found;
+SmallVector<SparseSlot> findSparseSlots(UpdateStateOp op) {
+  SmallVector<SparseSlot> found;
   unsigned maxima = op.getCandidate().front().getTerminator()->getNumOperands(); // these are fixed before the update
-  for (unsigned entry = maxima; entry < op.getState().size(); ++entry)
-    if (std::optional<SparseEntry> sparse = matchEntry(op, entry))
+  for (unsigned slot = maxima; slot < op.getState().size(); ++slot)
+    if (std::optional<SparseSlot> sparse = matchSlot(op, slot))
       found.push_back(*sparse);
   return found;
 }

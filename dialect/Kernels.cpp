@@ -1,4 +1,4 @@
-// Entries.cpp - templates and kernels: their syntax, and that symbols and bundles stay inside
+// Kernels.cpp - templates and kernels: their syntax, and that symbols and bundles stay inside
 // templates.
 #include "dialect/Logitile.h"
 #include "llvm/ADT/StringSet.h"
@@ -78,7 +78,7 @@ static void printRole(OpAsmPrinter &printer, Attribute role) {
 }
 
 /// `%name: type from role`, the role only where the type is no bundle.
-static ParseResult parseEntry(OpAsmParser &parser, OperationState &result, bool hasParams) {
+static ParseResult parseKernelLike(OpAsmParser &parser, OperationState &result, bool hasParams) {
   StringAttr name;
   if (parser.parseSymbolName(name, "sym_name", result.attributes) ||
       (hasParams && (parseParams(parser, result) || parseService(parser, result))))
@@ -100,7 +100,7 @@ static ParseResult parseEntry(OpAsmParser &parser, OperationState &result, bool 
   return failure(parser.parseOptionalAttrDictWithKeyword(result.attributes) || parser.parseRegion(*result.addRegion(), arguments));
 }
 
-static void printEntry(OpAsmPrinter &printer, Operation *op, StringRef name, TemplateOp source, ArrayAttr roles) {
+static void printKernelLike(OpAsmPrinter &printer, Operation *op, StringRef name, TemplateOp source, ArrayAttr roles) {
   printer << ' ';
   printer.printSymbolName(name);
   if (source) {
@@ -124,23 +124,23 @@ static void printEntry(OpAsmPrinter &printer, Operation *op, StringRef name, Tem
   printer.printRegion(op->getRegion(0), /*printEntryBlockArgs=*/false);
 }
 
-ParseResult TemplateOp::parse(OpAsmParser &parser, OperationState &result) { return parseEntry(parser, result, true); }
-ParseResult KernelOp::parse(OpAsmParser &parser, OperationState &result) { return parseEntry(parser, result, false); }
-void TemplateOp::print(OpAsmPrinter &printer) { printEntry(printer, *this, getSymName(), *this, getRoles()); }
-void KernelOp::print(OpAsmPrinter &printer) { printEntry(printer, *this, getSymName(), {}, getRoles()); }
+ParseResult TemplateOp::parse(OpAsmParser &parser, OperationState &result) { return parseKernelLike(parser, result, true); }
+ParseResult KernelOp::parse(OpAsmParser &parser, OperationState &result) { return parseKernelLike(parser, result, false); }
+void TemplateOp::print(OpAsmPrinter &printer) { printKernelLike(printer, *this, getSymName(), *this, getRoles()); }
+void KernelOp::print(OpAsmPrinter &printer) { printKernelLike(printer, *this, getSymName(), {}, getRoles()); }
 
 // ---- checks -------------------------------------------------------------------------------------
 
 /// Every plain argument says what it is given, in a form that 'isForm' takes; no bundle does.
-static LogicalResult verifyRoles(Operation *entry, ArrayAttr roles, function_ref<bool(Attribute)> isForm, StringRef form) {
-  auto arguments = entry->getRegion(0).getArguments();
+static LogicalResult verifyRoles(Operation *kernel, ArrayAttr roles, function_ref<bool(Attribute)> isForm, StringRef form) {
+  auto arguments = kernel->getRegion(0).getArguments();
   if (roles.size() != arguments.size())
-    return entry->emitOpError() << "has " << arguments.size() << " arguments but " << roles.size() << " roles";
+    return kernel->emitOpError() << "has " << arguments.size() << " arguments but " << roles.size() << " roles";
   for (auto [argument, role] : llvm::zip_equal(arguments, roles)) {
     Type type = argument.getType();
-    auto emitRefusal = [&] { return entry->emitOpError() << "argument " << argument.getArgNumber() << " of type " << type << " "; };
+    auto emitRefusal = [&] { return kernel->emitOpError() << "argument " << argument.getArgNumber() << " of type " << type << " "; };
     if (!isa<BundleType, ViewType, IndexType>(type) && !type.isInteger(1))
-      return entry->emitOpError() << "argument " << argument.getArgNumber() << " is of type " << type << "; expected a view, index or i1";
+      return kernel->emitOpError() << "argument " << argument.getArgNumber() << " is of type " << type << "; expected a view, index or i1";
     if (isa<UnitAttr>(role) != isa<BundleType>(type))
       return isa<UnitAttr>(role) ? emitRefusal() << "needs a role after 'from'" : emitRefusal() << "is a bundle, which takes no role";
     if (isa<ViewType>(type) && !isForm(role))
@@ -158,20 +158,20 @@ static LogicalResult verifyRoles(Operation *entry, ArrayAttr roles, function_ref
 }
 
 /// A template leaves it to the launch when to add; a kernel has it decided.
-static LogicalResult verifyAgain(Operation *entry, ArrayAttr roles, bool isTemplate) {
+static LogicalResult verifyAgain(Operation *kernel, ArrayAttr roles, bool isTemplate) {
   for (auto [i, role] : llvm::enumerate(roles)) {
     auto scalar = dyn_cast<ScalarRoleAttr>(role);
     if (scalar && scalar.getValue() >= ScalarRole::AccumulateTokens && isTemplate != (scalar.getValue() == ScalarRole::Accumulate))
-      return entry->emitOpError() << "argument " << i << " is from '" << stringifyScalarRole(scalar.getValue()) << "'; expected "
+      return kernel->emitOpError() << "argument " << i << " is from '" << stringifyScalarRole(scalar.getValue()) << "'; expected "
                                   << (isTemplate ? "'accumulate': the launch decides when"
                                                  : "'accumulate_tokens' or 'accumulate_vocab_splits'");
   }
   return success();
 }
 
-/// Calls 'check' with every type that a value below 'entry' has.
-static LogicalResult forEachType(Operation *entry, function_ref<LogicalResult(Operation *, Type)> check) {
-  WalkResult walk = entry->walk([&](Operation *op) {
+/// Calls 'check' with every type that a value below 'kernel' has.
+static LogicalResult forEachType(Operation *kernel, function_ref<LogicalResult(Operation *, Type)> check) {
+  WalkResult walk = kernel->walk([&](Operation *op) {
     for (Region &region : op->getRegions())
       for (BlockArgument argument : region.getArguments())
         if (failed(check(op, argument.getType())))
