@@ -1,6 +1,6 @@
 // TileTable.cpp - reads tile tables, and what a request says instead.
 #include "compiler/Schedule/TileTable.h"
-#include "dialect/Limits.h"
+#include "dialect/types/Limits.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/JSON.h"

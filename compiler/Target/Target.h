@@ -5,7 +5,7 @@
 #include "compiler/Support/Cancellation.h"
 #include "compiler/Target/Machine.h"
 #include "compiler/Target/MemoryModel.h"
-#include "dialect/Enums.h"
+#include "dialect/types/Enums.h"
 #include <cstdint>
 #include <memory>
 #include <string>

@@ -43,7 +43,7 @@ def test_the_c_struct_has_the_members_of_the_table():
 
 
 def test_the_attribute_has_the_members_of_the_table():
-    attributes = ods.records("dialect/Logitile.td", "AttrDef")
+    attributes = ods.records("dialect/operations/Logitile.td", "AttrDef")
     (request,) = [record for record in attributes if record["cppClassName"] == "RequestAttr"]
     names = [names[0] for kind, names in rows() if kind not in ("TEXT", "NOTE")]
     assert [name for _, name in request["parameters"]["args"]] == names

@@ -1,5 +1,5 @@
 //===- LogitileDialect.td - the dialect and the base classes of its ops, types and attributes ---------===//
-// What is here: the dialect itself and what every other .td of this folder builds on. No op, no
+// What is here: the dialect itself and what every other .td builds on. No op, no
 // type.
 #ifndef LOGITILE_DIALECT_TD
 #define LOGITILE_DIALECT_TD

@@ -1,7 +1,7 @@
 // ScheduleOps.cpp - checks of schedules: buffers, runs, loops and launches. What a launch needs is
 // specialise's to say.
-#include "dialect/Limits.h"
-#include "dialect/Workspace.h"
+#include "dialect/Logitile.h"
+#include "dialect/types/Limits.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/StringSet.h"
@@ -100,16 +100,6 @@ std::string logitile::describeBuffer(BufferRole role, StringRef owner, std::opti
 }
 std::string logitile::describeBuffer(BufferOp buffer) {
   return describeBuffer(buffer.getRole(), buffer.getOwnerName(), buffer.getNumber());
-}
-
-Buffers logitile::findWorkspace(ModuleOp module) {
-  Buffers found;
-  for (ProgramOp program : module.getOps<ProgramOp>())
-    for (ScheduleOp schedule : program.getBody().getOps<ScheduleOp>())
-      for (BufferOp buffer : schedule.getBody().getOps<BufferOp>())
-        if (buffer.getScope() != Scope::Input && buffer.getScope() != Scope::Output)
-          found.insert(buffer.getSymNameAttr());
-  return found;
 }
 
 StringRef BufferOp::getOwnerName() {

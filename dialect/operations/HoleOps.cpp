@@ -1,7 +1,7 @@
 // HoleOps.cpp - checks of the holes of templates and of the ops that fill them in kernels: what
 // regions take and give, and how the tiles fit together.
-#include "dialect/Checks.h"
-#include "dialect/Limits.h"
+#include "dialect/checks/Checks.h"
+#include "dialect/types/Limits.h"
 using namespace mlir;
 using namespace logitile;
 

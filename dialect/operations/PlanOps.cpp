@@ -1,6 +1,6 @@
 // PlanOps.cpp - checks of programs, sweeps and finishes. Schedules have a file of their own.
-#include "dialect/Checks.h"
-#include "dialect/Limits.h"
+#include "dialect/checks/Checks.h"
+#include "dialect/types/Limits.h"
 using namespace mlir;
 using namespace logitile;
 

@@ -3,7 +3,7 @@
 // scalars.
 #ifndef LOGITILE_SPEC_OPS_TD
 #define LOGITILE_SPEC_OPS_TD
-include "dialect/LogitileTypes.td"
+include "dialect/types/LogitileTypes.td"
 include "mlir/IR/RegionKindInterface.td"
 include "mlir/IR/SymbolInterfaces.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"

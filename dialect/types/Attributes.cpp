@@ -1,7 +1,7 @@
 // Attributes.cpp - enumerations and attributes: their generated code, and the checks of those with
 // fields.
-#include "dialect/Limits.h"
-#include "dialect/Logitile.h"
+#include "dialect/types/Limits.h"
+#include "dialect/types/Types.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"

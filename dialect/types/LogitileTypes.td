@@ -3,7 +3,7 @@
 // stand for dimensions.
 #ifndef LOGITILE_TYPES_TD
 #define LOGITILE_TYPES_TD
-include "dialect/LogitileAttrs.td"
+include "dialect/types/LogitileAttrs.td"
 
 // No mnemonic: the dialect spells its types by hand, so the name has to be given here.
 class Logitile_Type<string name, string word> : TypeDef<Logitile_Dialect, name> {

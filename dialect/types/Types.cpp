@@ -1,7 +1,7 @@
 // Types.cpp - spelling and checks of tiles, views and bundles. Which symbols are in scope is the
 // template's business.
-#include "dialect/Limits.h"
-#include "dialect/Logitile.h"
+#include "dialect/types/Types.h"
+#include "dialect/types/Limits.h"
 #include "mlir/IR/AttrTypeSubElements.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"

@@ -2,7 +2,7 @@
 
     make_enums.py RECORDS OUTPUT     RECORDS: what `llvm-tblgen --dump-json` makes of LogitileAttrs.td
 
-For each `Logitile_Enum` the output has the enumeration and its words, for dialect/Enums.h, and where
+For each `Logitile_Enum` the output has the enumeration and its words, for dialect/types/Enums.h, and where
 LOGITILE_ENUM_TEXT is defined, instead of them the functions that MLIR's generated code calls.
 """
 from __future__ import annotations
@@ -12,7 +12,7 @@ import pathlib
 import sys
 from typing import Any
 
-HEADER = "// Written by dialect/make_enums.py from dialect/LogitileAttrs.td.\n"
+HEADER = "// Written by dialect/types/make_enums.py from dialect/types/LogitileAttrs.td.\n"
 
 
 def plain(name: str, summary: str, cases: list[dict[str, Any]]) -> str:

@@ -1,7 +1,7 @@
 // Checks.cpp - checks that ops of several levels share: names of inputs, signatures of regions,
 // scalar maths.
-#include "dialect/Checks.h"
-#include "dialect/Limits.h"
+#include "dialect/checks/Checks.h"
+#include "dialect/types/Limits.h"
 #include "llvm/ADT/StringMap.h"
 using namespace mlir;
 using namespace logitile;

@@ -1,8 +1,8 @@
 // SpecOps.cpp - checks of the ops of a loss and of its gradients. What varies along the vocabulary
 // is Varying.cpp.
-#include "dialect/Checks.h"
-#include "dialect/Limits.h"
-#include "dialect/Varying.h"
+#include "dialect/checks/Checks.h"
+#include "dialect/checks/Varying.h"
+#include "dialect/types/Limits.h"
 #include "llvm/ADT/StringSet.h"
 using namespace mlir;
 using namespace logitile;

@@ -1,4 +1,4 @@
-// Kernels.cpp - templates and kernels: their syntax, and that symbols and bundles stay inside
+// KernelOps.cpp - templates and kernels: their syntax, and that symbols and bundles stay inside
 // templates.
 #include "dialect/Logitile.h"
 #include "llvm/ADT/StringSet.h"

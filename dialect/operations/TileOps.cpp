@@ -1,6 +1,6 @@
 // TileOps.cpp - checks of the ops that move and contract tiles. Holes and their regions are
-// HoleOps.cpp; which symbols may be used is checked by the kernel, in Kernels.cpp.
-#include "dialect/Checks.h"
+// HoleOps.cpp; which symbols may be used is checked by the kernel, in KernelOps.cpp.
+#include "dialect/checks/Checks.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/PatternMatch.h"
 #include "llvm/ADT/TypeSwitch.h"

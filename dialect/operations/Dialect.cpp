@@ -1,6 +1,6 @@
 // Dialect.cpp - registers what tablegen made of the .td files. Spelling and checks have a file for
 // each concern.
-#include "dialect/Directives.h"
+#include "dialect/operations/Directives.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Interfaces/FoldInterfaces.h"
 using namespace mlir;

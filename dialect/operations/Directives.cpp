@@ -1,5 +1,5 @@
 // Directives.cpp - parsers and printers of the custom pieces of assembly formats.
-#include "dialect/Directives.h"
+#include "dialect/operations/Directives.h"
 using namespace mlir;
 using namespace logitile;
 

@@ -1,7 +1,7 @@
 //===- Logitile.td - the whole dialect, for tablegen -----------------------------------------------------------===//
 #ifndef LOGITILE_TD
 #define LOGITILE_TD
-include "dialect/SpecOps.td"
-include "dialect/PlanOps.td"
-include "dialect/TileOps.td"
+include "dialect/operations/ScheduleOps.td"
+include "dialect/operations/TileOps.td"
+include "dialect/operations/HoleOps.td"
 #endif

@@ -1,5 +1,5 @@
 // Varying.cpp - the varying/uniform analysis: one walk, since regions are straight-line.
-#include "dialect/Varying.h"
+#include "dialect/checks/Varying.h"
 using namespace mlir;
 using namespace logitile;
 

@@ -3,7 +3,7 @@
 // Attributes.cpp.
 #ifndef LOGITILE_ATTRS_TD
 #define LOGITILE_ATTRS_TD
-include "dialect/LogitileDialect.td"
+include "dialect/types/LogitileDialect.td"
 
 /// One word of an enumeration and what it means; the meaning goes into the reference.
 class Logitile_Case<string symbol, int value, string word, string meaningText> : I32EnumAttrCase<symbol, value, word> {
