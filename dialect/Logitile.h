@@ -2,7 +2,6 @@
 #pragma once
 #include "dialect/types/Types.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
-#include "mlir/IR/Builders.h"
 #include "mlir/IR/OpDefinition.h"
 #include "mlir/IR/RegionKindInterface.h"
 #include "mlir/IR/SymbolTable.h"

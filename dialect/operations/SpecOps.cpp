@@ -3,6 +3,7 @@
 #include "dialect/checks/Checks.h"
 #include "dialect/checks/Varying.h"
 #include "dialect/types/Limits.h"
+#include "mlir/IR/Matchers.h"
 #include "llvm/ADT/StringSet.h"
 using namespace mlir;
 using namespace logitile;

@@ -4,6 +4,7 @@
 #include "dialect/types/Types.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <tuple>
 using namespace mlir;

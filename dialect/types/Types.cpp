@@ -4,6 +4,7 @@
 #include "dialect/types/Limits.h"
 #include "mlir/IR/AttrTypeSubElements.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
 using namespace mlir;
 using namespace logitile;

@@ -1,6 +1,7 @@
 // Types.h - the classes of the dialect itself, of its attributes and of its types.
 #pragma once
 #include "dialect/types/Enums.h"
+#include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/BuiltinTypes.h"

@@ -89,13 +89,13 @@ void ScheduleBuilder::declareBuffers() {
 }
 
 void ScheduleBuilder::declareRows(SweepOp sweep, Use use) {
+  int64_t group = groupOf(sweep), groups = llvm::divideCeil(problem.vocabSplits, group);
   for (auto [slot, type] : llvm::enumerate(sweep.getStateTypes().getAsValueRange<TypeAttr>()))
     declare({BufferRole::RowState, sweep.getSymName(), slot}, Scope::Chunk, use,
-            view({problem.vocabSplits, ShapedType::kDynamic}, type));
+            view({groups * group, ShapedType::kDynamic}, type)); // the last group may have fewer splits
   Type word = IntegerType::get(sweep.getContext(), 64);
   for (auto [list, places] : llvm::enumerate(sweep.getPlaces()))
-    declare({BufferRole::RowList, sweep.getSymName(), list}, Scope::Chunk, use,
-            view({ShapedType::kDynamic, int64_t(llvm::divideCeil(problem.vocabSplits, listGroup())) * places}, word));
+    declare({BufferRole::RowList, sweep.getSymName(), list}, Scope::Chunk, use, view({ShapedType::kDynamic, groups * places}, word));
   for (auto [number, pick] : llvm::enumerate(sweep.listPicks())) {
     BufferKey key{BufferRole::RowPick, sweep.getSymName(), static_cast<int64_t>(number)};
     bool isSaved = problem.isSplit() && use == Forward && problem.picksInBackward.contains({sweep.getSymName(), key.number.value()});

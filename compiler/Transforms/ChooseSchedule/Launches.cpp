@@ -9,12 +9,10 @@ Attribute ScheduleBuilder::number(int64_t value) const { return dimension(Progra
 
 LaunchOp ScheduleBuilder::launch(OpBuilder &b, const Twine &kernel, Purpose purpose, Values values, Views views) {
   ProgramOp program = problem.program;
-  StringRef variant;
-  for (const auto &[name, unused] : values)
-    variant = llvm::is_contained(kVariants, name) ? name : variant;
-  TemplateOp source = templates->choose(purpose, problem.target->backend.prefix(), variant);
+  bool inParts = llvm::any_of(values, [](const auto &value) { return value.first == kParts; });
+  TemplateOp source = templates->choose(purpose, problem.target->backend.prefix(), inParts);
   if (!source) {
-    program.emitOpError() << "needs a template for " << stringifyPurpose(purpose) << (variant == "PARTS" ? " in parts" : "")
+    program.emitOpError() << "needs a template for " << stringifyPurpose(purpose) << (inParts ? " in parts" : "")
                           << ", and none serves " << problem.target->name();
     lacksTemplate = true;
   }
@@ -192,9 +190,7 @@ void ScheduleBuilder::emitSweep(OpBuilder &b, SweepOp sweep, bool makesStored) {
     bool projects = !stored || makesStored;
     int64_t rows = projects ? problem.tiles.TM : rowsOfStored(), columns = projects ? problem.tiles.TN : columnsOfStored();
     SmallVector<std::pair<StringRef, Attribute>> values{
-        {"TM", number(rows)}, {"TN", number(columns)}, {"TK", number(projectDepth())}, {"acc", f32}};
-    if (!sweep.getPlaces().empty() && listGroup() > 1)
-      values.push_back({"GROUP", number(listGroup())});
+        {"TM", number(rows)}, {"TN", number(columns)}, {"TK", number(projectDepth())}, {"GROUP", number(groupOf(sweep))}, {"acc", f32}};
     LaunchOp op = launch(b, sweep.getSymName() + (stored && hasRest ? "_stored" : ""), Purpose::Sweep, values);
     if (projects)
       op.setAlgorithm(projectAlgorithm());
@@ -308,7 +304,7 @@ void ScheduleBuilder::emitHiddenParts(OpBuilder &b, const ProjectionProblem &pro
   constexpr int64_t kTokensOfSum = 32;
   HiddenTile tile = hiddenTile(projection);
   SmallVector<std::pair<StringRef, Attribute>> common{{"TD", number(tile.hidden)},
-                                                      {"PARTS", number(hiddenParts(projection))},
+                                                      {kParts, number(hiddenParts(projection))},
                                                       {"WIDTH", number(partWidth(projection))},
                                                       {"ROW", number(hiddenSumColumns(projection))},
                                                       {"D", number(projection.hidden)},
