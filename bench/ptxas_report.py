@@ -59,7 +59,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Kernel:
-    """One entry of PTX, with what comes before it in its file."""
+    """One kernel as PTX, with what comes before it in its file."""
 
     name: str
     text: str
@@ -143,13 +143,13 @@ def kernels_of(case: Case) -> list[Kernel]:
     ptx, device = (str(head.ir(stage, grad=grad, **given)) for stage in ("ptx", "device"))
     shared = re.findall(r"llvm\.func @(\w+)\(.*?logitile\.shared_bytes = (\d+)", device, re.DOTALL)
     bytes_of = {name: int(count) for name, count in shared}
-    ptx = re.sub(r"^\s*//.*$", "", ptx, flags=re.MULTILINE)  # they name the next entry
-    start, *entries = re.split(r"(?=^\.visible \.entry)", ptx, flags=re.MULTILINE)
+    ptx = re.sub(r"^\s*//.*$", "", ptx, flags=re.MULTILINE)  # they name the next kernel
+    start, *kernels = re.split(r"(?=^\.visible \.entry)", ptx, flags=re.MULTILINE)
     found = []
-    for entry in entries:
-        name = re.search(r"\.entry (\w+)\(", entry)[1]
-        threads = int(re.search(r"\.reqntid (\d+)", entry)[1])
-        found.append(Kernel(name, start + entry, threads, bytes_of[name]))
+    for kernel in kernels:
+        name = re.search(r"\.entry (\w+)\(", kernel)[1]
+        threads = int(re.search(r"\.reqntid (\d+)", kernel)[1])
+        found.append(Kernel(name, start + kernel, threads, bytes_of[name]))
     return found
 
 

@@ -1,4 +1,4 @@
-// Compile.h - the one entry of the compiler: a spec and what is asked for in, a launch plan or a
+// Compile.h - the only way into the compiler: a spec and what is asked for in, a launch plan or a
 // reason out. No MLIR here: the runtime includes it.
 #pragma once
 #include "compiler/Request.h"

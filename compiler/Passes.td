@@ -57,7 +57,7 @@ def FormSweepsPass : Pass<"logitile-form-sweeps", "mlir::ModuleOp"> {
 
     Unfinished uniform factors and addends are pulled out of reductions where that saves a sweep, every exponent gets a
     running maximum, moments are centred on it, every sum keeps its rounding errors beside it, reductions of one depth
-    share a sweep, equal entries are one. Backward reductions join forward sweeps, get sweeps of their own, or are summed
+    share a sweep, equal accumulators are one. Backward reductions join forward sweeps, get sweeps of their own, or are summed
     while the gradient is made.
     Refuses: a loss that wants gradients and has none.
   }];
@@ -167,10 +167,10 @@ def ShareCodePass : Pass<"logitile-share-code", "mlir::ModuleOp"> {
   }];
 }
 
-def PrintSparseEntriesPass : Pass<"logitile-print-sparse-entries", "mlir::ModuleOp"> {
+def PrintSparseSlotsPass : Pass<"logitile-print-sparse-slots", "mlir::ModuleOp"> {
   let summary = "marks the row state that a single vocabulary entry per token decides";
   let description = [{
-    Before: kernels. After: the same, with the numbers of such entries as `logitile.sparse` on every `update_state`.
+    Before: kernels. After: the same, with the numbers of such slots as `logitile.sparse` on every `update_state`.
     Refuses: nothing. For reading and for tests of the analysis.
   }];
 }

@@ -1,94 +1,18 @@
 // Logitile.h - the dialect's classes: types, attributes, ops of all levels.
 #pragma once
-#include "dialect/Enums.h"
+#include "dialect/types/Types.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
-#include "mlir/IR/Builders.h"
-#include "mlir/IR/BuiltinAttributes.h"
-#include "mlir/IR/BuiltinTypes.h"
-#include "mlir/IR/Dialect.h"
 #include "mlir/IR/OpDefinition.h"
-#include "mlir/IR/OpImplementation.h"
 #include "mlir/IR/RegionKindInterface.h"
 #include "mlir/IR/SymbolTable.h"
-#include "llvm/ADT/StringSet.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
-namespace logitile {
-/// What a bundle stands for: values first, memory after. See the table of BundleType.
-enum class BundleKind {
-  Logits,
-  Grads,
-  VocabGrads,
-  DenseGrads,
-  RowState,
-  Inputs,
-  Results,
-  Bases,
-  Centres,
-  Hiddens,
-  Weights,
-  LogitViews,
-  BaseViews,
-  CentreViews,
-  StoredViews,
-  GradViews,
-  VocabGradViews,
-  DenseGradViews,
-  InputViews,
-  StateViews,
-  ListViews,
-  PickViews,
-  PlaceViews,
-  ResultViews,
-  SparseViews,
-  ExtractedViews,
-  ListedViews,
-  RowMaps
-};
-#define LOGITILE_ENUM_TEXT
-#include "dialect/Enums.h.inc"
-#undef LOGITILE_ENUM_TEXT
-template <HasWords Enum>
-llvm::raw_ostream &operator<<(llvm::raw_ostream &stream, Enum value) {
-  return stream << wordOf(value);
-}
-} // namespace logitile
-
-#include "dialect/LogitileDialect.h.inc"
-#define GET_ATTRDEF_CLASSES
-#include "dialect/LogitileAttrs.h.inc"
-#define GET_TYPEDEF_CLASSES
-#include "dialect/LogitileTypes.h.inc"
 #define GET_OP_CLASSES
 #include "dialect/LogitileOps.h.inc"
 
 namespace logitile {
-/// Name of the module attribute that holds the RequestAttr.
-constexpr llvm::StringLiteral kRequestAttrName = "logitile.request";
-/// Whether there may be several inputs of this kind: of the others there is one for a call.
-constexpr bool hasName(InputKind kind) { return kind != InputKind::SliceOffset && kind != InputKind::TokenIndex; }
-/// Left on the module by choose-schedule where the byte budget is too small: the smallest that
-/// would do.
-constexpr llvm::StringLiteral kMinimumWorkspaceAttrName = "logitile.minimum_workspace";
-/// Left there where a schedule was found: what the cost model says of a call with the tokens of the
-/// request.
-constexpr llvm::StringLiteral kPredictedSecondsAttrName = "logitile.predicted_seconds";
-
-/// A dimension is an IntegerAttr (ShapedType::kDynamic for '?') or a SymbolicDimAttr; equal
-/// attributes, equal dimensions.
-mlir::Attribute dimension(mlir::MLIRContext *context, int64_t extent);
-/// Capitals name a dimension of a template, small letters an element type.
-bool isNameOfDim(llvm::StringRef name);
-bool isNameOfType(llvm::StringRef name);
-/// Parses and prints a dimension: an integer or a word in capitals.
-mlir::ParseResult parseDimension(mlir::AsmParser &parser, mlir::Attribute &dim);
-void printDimension(mlir::AsmPrinter &printer, mlir::Attribute dim);
-/// Names of the symbols that 'type' still uses.
-void collectSymbols(mlir::Type type, llvm::SmallVectorImpl<llvm::StringRef> &symbols);
-/// The word of a bundle in types: "logits", "state_views".
-llvm::StringRef stringifyBundleKind(BundleKind kind);
 /// The finish that 'result' is of, where it is one of 'program' and has such a result; else null.
 FinishOp findFinish(ProgramOp program, ResultAttr result);
 /// What a sweep picks; null where there is no such sweep or pick.
@@ -98,8 +22,6 @@ int64_t placesRead(mlir::Operation *op);
 /// The type of that result.
 mlir::Type typeOf(FinishOp finish, ResultAttr result);
 /// A buffer as the schedule spells it: `stored of "z"`.
-std::string describeBuffer(BufferRole role, llvm::StringRef owner, std::optional<int64_t> entry);
+std::string describeBuffer(BufferRole role, llvm::StringRef owner, std::optional<int64_t> number);
 std::string describeBuffer(BufferOp buffer);
-/// The request attached to 'module', or null.
-RequestAttr getRequest(mlir::ModuleOp module);
 } // namespace logitile

@@ -96,8 +96,9 @@ def tidy(text: str) -> str:
 
 
 def dialect_reference() -> str:
-    line = [*ods.command("mlir-tblgen", "dialect/Logitile.td"), "-gen-dialect-doc", "-dialect=logitile"]
-    return HEADER.format("dialect/*.td") + tidy(ods.run(line))
+    command = ods.command("mlir-tblgen", "dialect/operations/Logitile.td")
+    text = ods.run([*command, "-gen-dialect-doc", "-dialect=logitile"])
+    return HEADER.format("dialect/*/*.td") + tidy(text)
 
 
 def passes_reference() -> str:

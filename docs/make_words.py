@@ -15,16 +15,16 @@ NAMED = re.compile(r"called\s+`([^`]+)`(?:\s+(?:and|or)\s+`([^`]+)`)?")
 
 
 def words(glossary: str) -> dict[str, str]:
-    """The text of an entry by the words that the IR has for it."""
+    """The text of a term by the words that the IR has for it."""
     found: dict[str, str] = {}
     for part in glossary.split("\n\n"):
-        entry = re.match(r"\*\*(.+?)\*\*", part)
-        if entry is None:
+        term = re.match(r"\*\*(.+?)\*\*", part)
+        if term is None:
             continue
         text = " ".join(part.split("\n*Field:*")[0].split())
         plain = re.sub(r"[*`]|\]\([^)]*\)|\[", "", text)
         named = [name for match in NAMED.findall(" ".join(part.split())) for name in match if name]
-        for word in [re.sub(r"[ -]", "_", entry[1].lower()), *named]:
+        for word in [re.sub(r"[ -]", "_", term[1].lower()), *named]:
             for piece in re.findall(r"\w+", word):
                 if piece == word or word in named:
                     found.setdefault(piece, plain)

@@ -15,7 +15,7 @@
 using namespace llvm;
 
 namespace logitile::emulator {
-using Entry = void (*)(const void *const *arguments);
+using Caller = void (*)(const void *const *arguments);
 
 struct Program::Code {
   explicit Code(const abi::HostCompiler &compiler) : compiler(compiler) {}
@@ -28,7 +28,7 @@ struct Program::Code {
   const abi::HostCompiler &compiler;
   Lowered lowered; // generated code holds addresses of its parts
   abi::HostCode *host = nullptr;
-  std::map<std::string, Entry> entries; // by kernel
+  std::map<std::string, Caller> callers; // by kernel
 };
 
 namespace {
@@ -144,10 +144,10 @@ bool Program::Code::compile(const Module &module, std::string &error) {
   if (!isDone(compiler.compile(bitcode.data(), bitcode.size(), symbols.data(), symbols.size(), &host, &why)))
     return false;
   for (const auto &[name, kernel] : lowered.kernels) {
-    void *entry = nullptr;
-    if (!isDone(compiler.find(host, kernel.entry.c_str(), &entry, &why)))
+    void *caller = nullptr;
+    if (!isDone(compiler.find(host, kernel.caller.c_str(), &caller, &why)))
       return false;
-    entries[name] = reinterpret_cast<Entry>(entry);
+    callers[name] = reinterpret_cast<Caller>(caller);
   }
   return true;
 }
@@ -180,7 +180,7 @@ bool Program::run(const Launch &launch, GlobalMemory &memory, Outcome &outcome, 
     return false;
   }
   Findings findings;
-  const LaunchContext context{code->entries.at(launch.kernel),
+  const LaunchContext context{code->callers.at(launch.kernel),
                               launch.arguments.data(),
                               code->lowered.ops,
                               launch.grid,

@@ -13,7 +13,7 @@
 // after it is destroyed. Null is a valid argument of every destroy function.
 #ifndef LOGITILE_H
 #define LOGITILE_H
-#include "logitile_request.h" /* which the build makes of dialect/Request.td */
+#include "logitile_request.h" /* which the build makes of dialect/types/Request.td */
 #include <stddef.h>
 #include <stdint.h>
 

@@ -21,7 +21,7 @@ if shutil.which("ptxas", path=config.environment["PATH"]):
 # A file that survives printing and parsing again, as text, in generic form and as bytecode.
 config.substitutions.append(("%roundtrip", "logitile-opt --verify-roundtrip"))
 config.substitutions.append(("%generic", "logitile-opt --mlir-print-op-generic"))
-# The program of a loss, its row state under the names of its entries.
+# The program of a loss, its row state under the names of its slots.
 config.substitutions.append(
     ("%form_sweeps", "logitile-opt --logitile-differentiate --logitile-form-sweeps --canonicalize --cse "
                      "--mlir-use-nameloc-as-prefix"))

@@ -47,7 +47,7 @@ class Assembled:
     shared: int
 
 
-_ENTRY = re.compile(
+_REPORT = re.compile(
     r"Compiling entry function '(?P<name>\w+)'.*?"
     r"(?P<stores>\d+) bytes spill stores, (?P<loads>\d+) bytes spill loads.*?"
     r"Used (?P<registers>\d+) registers(?P<rest>[^\n]*)",
@@ -58,10 +58,10 @@ _ENTRY = re.compile(
 def read_report(text: str) -> dict[str, Assembled]:
     """The kernels of what `ptxas -v` prints."""
     found = {}
-    for entry in _ENTRY.finditer(text):
-        shared = re.search(r"(\d+) bytes smem", entry["rest"])
-        spilled = int(entry["stores"]) + int(entry["loads"])
-        found[entry["name"]] = Assembled(int(entry["registers"]), spilled, int(shared[1]) if shared else 0)
+    for report in _REPORT.finditer(text):
+        shared = re.search(r"(\d+) bytes smem", report["rest"])
+        spilled = int(report["stores"]) + int(report["loads"])
+        found[report["name"]] = Assembled(int(report["registers"]), spilled, int(shared[1]) if shared else 0)
     return found
 
 

@@ -81,16 +81,16 @@ CodeBuilder::CodeBuilder(ModuleOp module)
       i64(getI64Type()), module(module) {}
 
 void CodeBuilder::enter(Block *block) {
-  entry = block;
+  first = block;
   constants.clear();
-  setInsertionPointToStart(entry);
+  setInsertionPointToStart(first);
 }
 
 Value CodeBuilder::constant(TypedAttr value) {
   Value &known = constants[value];
   if (!known) {
     OpBuilder::InsertionGuard guard(*this);
-    setInsertionPointToStart(entry);
+    setInsertionPointToStart(first);
     known = arith::ConstantOp::create(*this, value);
   }
   return known;

@@ -108,7 +108,7 @@ protected:
   mlir::ModuleOp module;
 
 private:
-  mlir::Block *entry = nullptr;
+  mlir::Block *first = nullptr;
   llvm::DenseMap<mlir::Attribute, mlir::Value> constants; // of the current function
 };
 } // namespace logitile

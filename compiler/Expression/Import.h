@@ -2,7 +2,7 @@
 // ops.
 #pragma once
 #include "compiler/Expression/Graph.h"
-#include "dialect/Varying.h"
+#include "dialect/checks/Varying.h"
 
 namespace logitile {
 /// Reads the ops of a block, a nested gradient's too.

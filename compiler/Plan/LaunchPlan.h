@@ -4,7 +4,7 @@
 #pragma once
 #include "compiler/Plan/ElementType.h"
 #include "compiler/Target/MemoryModel.h"
-#include "dialect/Enums.h"
+#include "dialect/types/Enums.h"
 #include <cstdint>
 #include <string>
 #include <vector>

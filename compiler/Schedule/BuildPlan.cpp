@@ -138,17 +138,17 @@ private:
   }
   void addBuffers() {
     for (BufferOp buffer : schedule.getBody().getOps<BufferOp>()) {
-      BufferPlan entry = makeBufferPlan(buffer.getRole(), buffer.getScope(), cast<ViewType>(buffer.getType()));
-      entry.name = buffer.getSymName();
-      entry.owner = ownerOf(buffer);
-      entry.entry = buffer.getRole() == BufferRole::Input ? buffer.getEntry().value_or(-1) : -1;
-      entry.tokensPerRow = buffer.getPer();
-      entry.window = buffer.getWindow().value_or(0);
+      BufferPlan planned = makeBufferPlan(buffer.getRole(), buffer.getScope(), cast<ViewType>(buffer.getType()));
+      planned.name = buffer.getSymName();
+      planned.owner = ownerOf(buffer);
+      planned.entry = buffer.getRole() == BufferRole::Input ? buffer.getNumber().value_or(-1) : -1;
+      planned.tokensPerRow = buffer.getPer();
+      planned.window = buffer.getWindow().value_or(0);
       if (buffer.getAlias())
-        entry.alias = numbers.at(buffer.getAliasAttr().getAttr());
-      entry.inForward = entry.inBackward = isReadInEveryCall(buffer.getRole());
+        planned.alias = numbers.at(buffer.getAliasAttr().getAttr());
+      planned.inForward = planned.inBackward = isReadInEveryCall(buffer.getRole());
       numbers[buffer.getSymNameAttr()] = plan.buffers.size();
-      plan.buffers.push_back(entry);
+      plan.buffers.push_back(planned);
     }
   }
   /// By the runtime itself.
@@ -164,21 +164,21 @@ private:
     return buffer.getRole() == BufferRole::Cotangent ? numberIn(plan.outputs, name) : -1;
   }
   /// Which of the list has that name; -1 where none has.
-  template <typename Entry>
-  static int64_t numberIn(const std::vector<Entry> &list, StringRef name) {
-    auto it = llvm::find_if(list, [&](const Entry &entry) { return entry.name == name; });
+  template <typename Named>
+  static int64_t numberIn(const std::vector<Named> &list, StringRef name) {
+    auto it = llvm::find_if(list, [&](const Named &one) { return one.name == name; });
     return it == list.end() ? -1 : it - list.begin();
   }
   /// The number of a buffer of the schedule; -1 where there is none.
   int64_t numberOf(BufferKey key) {
-    BufferOp buffer = schedule.findBuffer(key.role, key.owner, key.entry);
+    BufferOp buffer = schedule.findBuffer(key.role, key.owner, key.number);
     return buffer ? numbers.at(buffer.getSymNameAttr()) : -1;
   }
 
   LogicalResult addKernel(KernelOp kernel) {
-    KernelPlan entry;
-    entry.name = kernel.getSymName();
-    entry.code = kernel.getCode().value_or("");
+    KernelPlan planned;
+    planned.name = kernel.getSymName();
+    planned.code = kernel.getCode().value_or("");
     for (BlockArgument argument : kernel.getBody().getArguments()) {
       ArgumentPlan plan_;
       StringAttr buffer = kernel.bufferOf(argument);
@@ -189,17 +189,17 @@ private:
         plan_.buffer = numbers.at(buffer);
       else
         plan_.scalar = *kernel.scalarOf(argument);
-      entry.arguments.push_back(plan_);
+      planned.arguments.push_back(plan_);
     }
     for (auto loop : kernel.getBody().getOps<scf::ForallOp>())
       for (auto [lower, upper, step] : llvm::zip_equal(loop.getMixedLowerBound(), loop.getMixedUpperBound(), loop.getMixedStep())) {
         std::optional<Extent> from = extentOf(lower), to = extentOf(upper), by = extentOf(step);
         if (!from || !to || !by || !by->isConstant)
           return kernel.emitOpError() << "has a grid that depends on more than constants and the scalars of a launch";
-        entry.grid.push_back({*from, *to, by->scale});
+        planned.grid.push_back({*from, *to, by->scale});
       }
-    entry.work = target->predictWork(kernel);
-    plan.kernels.push_back(entry);
+    planned.work = target->predictWork(kernel);
+    plan.kernels.push_back(planned);
     return success();
   }
   // ---- steps ------------------------------------------------------------------------------------
@@ -262,13 +262,13 @@ private:
       return;
     auto [it, isNew] = seen.try_emplace(name, plan.inputs.size());
     if (isNew) {
-      InputPlan entry;
-      entry.kind = kind;
-      entry.name = name;
+      InputPlan planned;
+      planned.kind = kind;
+      planned.name = name;
       auto dense = request.getDense().getAs<TypeAttr>(name);
-      entry.element = elementTypeOf(dense && kind == InputKind::Dense ? dense.getValue() : type);
-      entry.isIndex = llvm::is_contained(program.getIndices().getAsValueRange<StringAttr>(), name);
-      plan.inputs.push_back(entry);
+      planned.element = elementTypeOf(dense && kind == InputKind::Dense ? dense.getValue() : type);
+      planned.isIndex = llvm::is_contained(program.getIndices().getAsValueRange<StringAttr>(), name);
+      plan.inputs.push_back(planned);
     }
     plan.inputs[it->second].entries = std::max(plan.inputs[it->second].entries, index + 1);
   }
@@ -276,25 +276,25 @@ private:
     if (!finish.getGiven())
       return;
     for (auto [number, name] : llvm::enumerate(finish.getGiven()->getAsValueRange<StringAttr>())) {
-      InputPlan entry;
-      entry.name = name;
-      entry.entries = finish.countPlaces();
-      entry.element = number % 2 == 0 ? ElementType::F32 : ElementType::I32;
+      InputPlan planned;
+      planned.name = name;
+      planned.entries = finish.countPlaces();
+      planned.element = number % 2 == 0 ? ElementType::F32 : ElementType::I32;
       if (seen.try_emplace(name, plan.inputs.size()).second)
-        plan.inputs.push_back(entry);
+        plan.inputs.push_back(planned);
     }
   }
   void addOutputs() {
     for (OutputAttr output : program.getOutputs().getAsRange<OutputAttr>()) {
-      OutputPlan entry;
-      entry.name = output.getName().str();
-      entry.element = elementTypeOf(output.getType());
+      OutputPlan planned;
+      planned.name = output.getName().str();
+      planned.element = elementTypeOf(output.getType());
       // The language reduces the output 'loss', and weighs tokens by the output 'weight'.
-      entry.role = output.getState()        ? OutputPlan::Role::State
-                   : entry.name == "loss"   ? OutputPlan::Role::Loss
-                   : entry.name == "weight" ? OutputPlan::Role::Weight
+      planned.role = output.getState()        ? OutputPlan::Role::State
+                   : planned.name == "loss"   ? OutputPlan::Role::Loss
+                   : planned.name == "weight" ? OutputPlan::Role::Weight
                                             : OutputPlan::Role::Value;
-      plan.outputs.push_back(entry);
+      plan.outputs.push_back(planned);
     }
   }
   /// What outputs and computed indices are in, once buffers have numbers.
@@ -315,58 +315,58 @@ private:
 
   LogicalResult addGradients(RequestAttr request) {
     for (GradientAttr wanted : request.getGradients()) {
-      GradientPlan entry;
-      entry.part = wanted.getPart();
-      entry.owner = wanted.getOwner();
-      entry.number = entry.part == OperandPart::Input ? numberIn(plan.inputs, entry.owner) : numberIn(plan.projections, entry.owner);
-      entry.element = wanted.getElement() ? elementTypeOf(wanted.getElement()) : ElementType::F32;
-      if (int64_t direct = directBuffer(entry); direct >= 0) {
-        entry.buffers = {direct};
-        entry.element = plan.buffers[direct].element;
-        entry.accumulates = request.getAccumulate() && plan.buffers[direct].rows >= 0; // one row for each vocabulary entry
-      } else if (failed(addSummedGradient(entry))) {
+      GradientPlan planned;
+      planned.part = wanted.getPart();
+      planned.owner = wanted.getOwner();
+      planned.number = planned.part == OperandPart::Input ? numberIn(plan.inputs, planned.owner) : numberIn(plan.projections, planned.owner);
+      planned.element = wanted.getElement() ? elementTypeOf(wanted.getElement()) : ElementType::F32;
+      if (int64_t direct = directBuffer(planned); direct >= 0) {
+        planned.buffers = {direct};
+        planned.element = plan.buffers[direct].element;
+        planned.accumulates = request.getAccumulate() && plan.buffers[direct].rows >= 0; // one row for each vocabulary entry
+      } else if (failed(addSummedGradient(planned))) {
         return failure();
       }
-      plan.gradients.push_back(entry);
+      plan.gradients.push_back(planned);
     }
     return success();
   }
   /// The caller's memory that kernels write; -1 where the runtime hands the gradient out.
-  int64_t directBuffer(const GradientPlan &entry) const {
-    switch (entry.part) {
+  int64_t directBuffer(const GradientPlan &planned) const {
+    switch (planned.part) {
     case OperandPart::Hidden:
-      return plan.findBuffer(BufferRole::HiddenGradient, entry.number);
+      return plan.findBuffer(BufferRole::HiddenGradient, planned.number);
     case OperandPart::Weight:
-      return plan.findBuffer(BufferRole::WeightGradient, entry.number);
+      return plan.findBuffer(BufferRole::WeightGradient, planned.number);
     case OperandPart::Input:
-      return entry.number < 0 ? -1 : plan.findBuffer(BufferRole::InputGradient, entry.number);
+      return planned.number < 0 ? -1 : plan.findBuffer(BufferRole::InputGradient, planned.number);
     }
     return -1;
   }
   /// A gradient that the runtime hands out: per token, per vocabulary entry, or for the call.
-  LogicalResult addSummedGradient(GradientPlan &entry) {
-    entry.kind = GradientPlan::Kind::Zero;
-    if (entry.part != OperandPart::Input)
+  LogicalResult addSummedGradient(GradientPlan &planned) {
+    planned.kind = GradientPlan::Kind::Zero;
+    if (planned.part != OperandPart::Input)
       return success();
     for (GradientOp gradient : program.getBody().getOps<GradientOp>())
       for (AdjointOp adjoint : gradient.getBody().getOps<AdjointOp>()) {
-        if (adjoint.getName() != entry.owner)
+        if (adjoint.getName() != planned.owner)
           continue;
-        if (int64_t sum = numberOf({BufferRole::InputSum, entry.owner}); sum >= 0) {
-          entry.kind = GradientPlan::Kind::Vocab;
-          entry.buffers = {sum};
+        if (int64_t sum = numberOf({BufferRole::InputSum, planned.owner}); sum >= 0) {
+          planned.kind = GradientPlan::Kind::Vocab;
+          planned.buffers = {sum};
           continue;
         }
         if (!adjoint.getDense()) // nothing reaches it
           continue;
         auto perToken = adjoint.getDense().getDefiningOp<KnownOp>();
         if (!perToken)
-          return adjoint.emitOpError() << "is asked for as gradient '" << entry.owner << "', which has no buffer and is no known value";
-        entry.kind = adjoint.getKind() == InputKind::Token ? GradientPlan::Kind::Token : GradientPlan::Kind::Scalar;
+          return adjoint.emitOpError() << "is asked for as gradient '" << planned.owner << "', which has no buffer and is no known value";
+        planned.kind = adjoint.getKind() == InputKind::Token ? GradientPlan::Kind::Token : GradientPlan::Kind::Scalar;
         size_t slot = adjoint.getIndex().value_or(0);
-        if (entry.buffers.size() <= slot)
-          entry.buffers.resize(slot + 1, -1);
-        entry.buffers[slot] = numberOf(bufferOf(perToken.getSource()));
+        if (planned.buffers.size() <= slot)
+          planned.buffers.resize(slot + 1, -1);
+        planned.buffers[slot] = numberOf(bufferOf(perToken.getSource()));
       }
     return success();
   }

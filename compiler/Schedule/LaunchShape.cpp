@@ -445,7 +445,7 @@ FailureOr<SmallVector<BufferOp>> LaunchShape::buffersOf(BundleKind kind) const {
   for (const BufferKey &key : keysOf(kind)) {
     BufferOp buffer = find(key);
     if (!buffer)
-      return LaunchOp(launch).emitOpError() << "needs a buffer for " << describeBuffer(key.role, key.owner, key.entry)
+      return LaunchOp(launch).emitOpError() << "needs a buffer for " << describeBuffer(key.role, key.owner, key.number)
                                             << ", which the schedule does not define";
     if (kind != BundleKind::InputViews || !llvm::is_contained(buffers, buffer))
       buffers.push_back(buffer);

@@ -8,9 +8,9 @@ namespace logitile {
 struct BufferKey {
   BufferRole role;
   llvm::StringRef owner = {};
-  std::optional<int64_t> entry = std::nullopt; // of a token input, of a row state, or the number of a result
+  std::optional<int64_t> number = std::nullopt; // of an input's entry, a slot of row state, a list, a pick or a result
   friend bool operator==(const BufferKey &a, const BufferKey &b) {
-    return std::tie(a.role, a.owner, a.entry) == std::tie(b.role, b.owner, b.entry);
+    return std::tie(a.role, a.owner, a.number) == std::tie(b.role, b.owner, b.number);
   }
 };
 /// The buffer that an input, or a result of a finish, is read from.
@@ -45,7 +45,7 @@ public:
   /// launch where one is missing.
   mlir::FailureOr<llvm::SmallVector<BufferOp>> buffersOf(BundleKind kind) const;
   /// A buffer of the schedule, or null.
-  BufferOp find(BufferKey key) const { return ScheduleOp(schedule).findBuffer(key.role, key.owner, key.entry); }
+  BufferOp find(BufferKey key) const { return ScheduleOp(schedule).findBuffer(key.role, key.owner, key.number); }
   /// Projections whose logits the launch stores as they are, in 32 bits.
   llvm::SmallVector<llvm::StringRef> storedLogits() const;
   /// Projections whose logits the launch stores in 16 bits, or reads where they are stored so.

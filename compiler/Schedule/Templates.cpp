@@ -45,14 +45,14 @@ TemplateOp TemplateLibrary::find(StringRef name) {
   return module->lookupSymbol<TemplateOp>(name);
 }
 
-TemplateOp TemplateLibrary::choose(Purpose purpose, StringRef backend, StringRef variant) {
+TemplateOp TemplateLibrary::choose(Purpose purpose, StringRef backend, bool inParts) {
   TemplateOp general;
   for (StringRef name : names()) {
     TemplateOp source = find(name);
     if (!source || source.getPurpose() != purpose)
       continue;
     auto params = source.getParams().getAsValueRange<StringAttr>();
-    if (llvm::any_of(kVariants, [&](StringRef param) { return llvm::is_contained(params, param) != (param == variant); }))
+    if (llvm::is_contained(params, kParts) != inParts)
       continue;
     if (!source.getTargets())
       general = general ? general : source;

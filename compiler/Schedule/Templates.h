@@ -7,9 +7,8 @@
 #include "mlir/IR/OwningOpRef.h"
 
 namespace logitile {
-/// Parameters that tell templates of one purpose apart: work in PARTS, and sweeps whose lists are
-/// those of a GROUP of vocabulary splits.
-constexpr llvm::StringLiteral kVariants[] = {"PARTS", "GROUP"};
+/// The parameter that templates for launches in parts have.
+constexpr llvm::StringLiteral kParts = "PARTS";
 
 /// The skeletons of one context: parsed on demand, a file holds the template of its own name.
 class TemplateLibrary {
@@ -19,9 +18,8 @@ public:
   /// skeleton's text.
   TemplateOp find(llvm::StringRef name);
   /// The template for 'purpose' that serves a backend, or null: one that names the backend before
-  /// one that serves all. A 'variant' is a parameter of kVariants, which the templates of that
-  /// variant have and others have not; empty for the others.
-  TemplateOp choose(Purpose purpose, llvm::StringRef backend, llvm::StringRef variant);
+  /// one that serves all. 'inParts': one with the parameter kParts, else one without.
+  TemplateOp choose(Purpose purpose, llvm::StringRef backend, bool inParts);
   /// Names of all skeletons, sorted.
   static llvm::SmallVector<llvm::StringRef> names();
   /// The SSA name that a skeleton's text has at 'loc' ("state" for `%state = scf.for`), or "".

@@ -1,6 +1,6 @@
 // TileTable.cpp - reads tile tables, and what a request says instead.
 #include "compiler/Schedule/TileTable.h"
-#include "dialect/Limits.h"
+#include "dialect/types/Limits.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/JSON.h"
@@ -32,20 +32,20 @@ static std::string whyNot(const Target &target, const TileSizes &sizes) {
 namespace {
 namespace json = llvm::json;
 
-/// One entry of a row: sizes, and how many tiles of TM x TN a kernel may hold with them.
-struct Entry {
+/// One row of a list: sizes, and how many tiles of TM x TN a kernel may hold with them.
+struct Row {
   int64_t values = 0;
   TileSizes sizes;
 };
 
 constexpr llvm::StringLiteral kValues = "values";
 
-/// Reads every row of a table. What is wrong first is in 'error'.
+/// Reads every list of a table. What is wrong first is in 'error'.
 class TableReader {
 public:
-  explicit TableReader(const TileTableRow &table) : name("tile table '" + std::string(table.file) + "'") {}
+  explicit TableReader(const TileList &table) : name("tile table '" + std::string(table.file) + "'") {}
 
-  std::map<std::string, std::vector<Entry>> read(std::string_view text) {
+  std::map<std::string, std::vector<Row>> read(std::string_view text) {
     llvm::Expected<json::Value> parsed = json::parse(text);
     if (!parsed) {
       error = name + ": " + llvm::toString(parsed.takeError());
@@ -53,46 +53,46 @@ public:
     }
     const json::Object *table = parsed->getAsObject();
     if (!table)
-      refuse(name, *parsed, "an object that has a row for each target");
-    std::map<std::string, std::vector<Entry>> rows;
-    for (const auto &[row, list] : table ? *table : json::Object())
-      rows[row.str()] = readRow(placeOf(row.str()), list);
-    return error.empty() ? rows : std::map<std::string, std::vector<Entry>>();
+      refuse(name, *parsed, "an object that has a list for each target");
+    std::map<std::string, std::vector<Row>> lists;
+    for (const auto &[list, value] : table ? *table : json::Object())
+      lists[list.str()] = readList(placeOf(list.str()), value);
+    return error.empty() ? lists : std::map<std::string, std::vector<Row>>();
   }
 
-  std::string placeOf(const std::string &row) const { return name + ", row '" + row + "'"; }
+  std::string placeOf(const std::string &list) const { return name + ", list '" + list + "'"; }
 
   std::string error;
 
 private:
-  std::vector<Entry> readRow(const std::string &place, const json::Value &list) {
+  std::vector<Row> readList(const std::string &place, const json::Value &list) {
     const json::Array *array = list.getAsArray();
     if (!array || array->empty())
-      refuse(place, list, "a list of entries, at least one");
-    std::vector<Entry> row;
-    for (const json::Value &entry : array ? *array : json::Array())
-      row.push_back(readEntry(place + ", entry " + std::to_string(row.size() + 1), entry));
-    return row;
+      refuse(place, list, "a list of rows, at least one");
+    std::vector<Row> rows;
+    for (const json::Value &row : array ? *array : json::Array())
+      rows.push_back(readRow(place + ", row " + std::to_string(rows.size() + 1), row));
+    return rows;
   }
 
-  Entry readEntry(const std::string &place, const json::Value &value) {
-    Entry entry;
+  Row readRow(const std::string &place, const json::Value &value) {
+    Row row;
     const json::Object *object = value.getAsObject();
     if (!object) {
       refuse(place, value, "an object with the keys " + keys());
-      return entry;
+      return row;
     }
     for (const auto &[key, size] : *object)
       if (!isKey(key))
         fail(place + " has the key '" + key.str() + "'; the keys are " + keys());
-    entry.values = readNumber(place, *object, kValues);
+    row.values = readNumber(place, *object, kValues);
     for (auto [key, field] : kFields)
-      entry.sizes.*field = readNumber(place, *object, key);
-    return entry;
+      row.sizes.*field = readNumber(place, *object, key);
+    return row;
   }
 
-  int64_t readNumber(const std::string &place, const json::Object &entry, llvm::StringRef key) {
-    const json::Value *value = entry.get(key);
+  int64_t readNumber(const std::string &place, const json::Object &row, llvm::StringRef key) {
+    const json::Value *value = row.get(key);
     if (!value) {
       fail(place + " has no key '" + key.str() + "'; the keys are " + keys());
       return 0;
@@ -121,38 +121,38 @@ private:
 };
 } // namespace
 
-/// The entries of the row of 'target', which its kernels can have. Empty, with the reason in
+/// The rows of the list of 'target', which its kernels can have. Empty, with the reason in
 /// 'error', where the table is wrong.
-static std::vector<Entry> readRowOf(const Target &target, std::string &error) {
-  const TileTableRow table = target.tileTable();
+static std::vector<Row> readRowsOf(const Target &target, std::string &error) {
+  const TileList table = target.tileTable();
   TableReader reader(table);
-  std::map<std::string, std::vector<Entry>> rows = reader.read(table.text);
+  std::map<std::string, std::vector<Row>> lists = reader.read(table.text);
   error = reader.error;
   if (!error.empty())
     return {};
-  auto row = rows.find(table.row);
-  if (row == rows.end()) {
-    auto names = llvm::map_range(rows, [](const auto &row) { return "'" + row.first + "'"; });
-    error = "tile table '" + std::string(table.file) + "' has no row '" + table.row + "'; it has " + llvm::join(names, ", ");
+  auto found = lists.find(table.list);
+  if (found == lists.end()) {
+    auto names = llvm::map_range(lists, [](const auto &list) { return "'" + list.first + "'"; });
+    error = "tile table '" + std::string(table.file) + "' has no list '" + table.list + "'; it has " + llvm::join(names, ", ");
     return {};
   }
-  for (const auto &[number, entry] : llvm::enumerate(row->second))
-    if (std::string reason = whyNot(target, entry.sizes); !reason.empty()) {
-      error = reader.placeOf(table.row) + ", entry " + std::to_string(number + 1) + ": " + reason;
+  for (const auto &[number, row] : llvm::enumerate(found->second))
+    if (std::string reason = whyNot(target, row.sizes); !reason.empty()) {
+      error = reader.placeOf(table.list) + ", row " + std::to_string(number + 1) + ": " + reason;
       return {};
     }
-  return row->second;
+  return found->second;
 }
 
 std::vector<TileSizes> logitile::listTileSizes(const Target &target, int64_t values, std::string &error) {
-  std::vector<Entry> row = readRowOf(target, error);
+  std::vector<Row> rows = readRowsOf(target, error);
   int64_t most = 0; // where none serves so many, those that serve most do
-  for (const Entry &entry : row)
-    most = std::max(most, entry.values);
+  for (const Row &row : rows)
+    most = std::max(most, row.values);
   std::vector<TileSizes> found;
-  for (const Entry &entry : row)
-    if (entry.values >= std::min(values, most))
-      found.push_back(entry.sizes);
+  for (const Row &row : rows)
+    if (row.values >= std::min(values, most))
+      found.push_back(row.sizes);
   return found;
 }
 

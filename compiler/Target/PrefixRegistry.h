@@ -8,42 +8,42 @@
 #include <vector>
 
 namespace logitile {
-/// Entries have `prefix()`. They are only ever added, at any time and from any thread, and none is
+/// Members have `prefix()`. They are only ever added, at any time and from any thread, and none is
 /// removed or replaced: a pointer to one stays valid until the process ends.
-template <typename Entry, typename Mutex>
+template <typename Member, typename Mutex>
 class PrefixRegistry {
 public:
-  explicit PrefixRegistry(std::vector<std::unique_ptr<Entry>> builtIn) : entries(std::move(builtIn)) {}
+  explicit PrefixRegistry(std::vector<std::unique_ptr<Member>> builtIn) : members(std::move(builtIn)) {}
 
   /// False, and nothing is changed, where the prefix is taken.
-  [[nodiscard]] bool add(std::unique_ptr<Entry> entry) {
+  [[nodiscard]] bool add(std::unique_ptr<Member> member) {
     std::lock_guard lock(mutex);
-    if (findLocked(entry->prefix()))
+    if (findLocked(member->prefix()))
       return false;
-    entries.push_back(std::move(entry));
+    members.push_back(std::move(member));
     return true;
   }
-  /// Null where no entry has this prefix.
-  const Entry *find(std::string_view prefix) const {
+  /// Null where no member has this prefix.
+  const Member *find(std::string_view prefix) const {
     std::lock_guard lock(mutex);
     return findLocked(prefix);
   }
-  /// All entries, in the order of their registration.
-  std::vector<const Entry *> list() const {
+  /// All members, in the order of their registration.
+  std::vector<const Member *> list() const {
     std::lock_guard lock(mutex);
-    std::vector<const Entry *> all;
-    for (const std::unique_ptr<Entry> &entry : entries)
-      all.push_back(entry.get());
+    std::vector<const Member *> all;
+    for (const std::unique_ptr<Member> &member : members)
+      all.push_back(member.get());
     return all;
   }
 
 private:
-  const Entry *findLocked(std::string_view prefix) const {
-    auto found = std::ranges::find(entries, prefix, [](const auto &entry) { return entry->prefix(); });
-    return found == entries.end() ? nullptr : found->get();
+  const Member *findLocked(std::string_view prefix) const {
+    auto found = std::ranges::find(members, prefix, [](const auto &member) { return member->prefix(); });
+    return found == members.end() ? nullptr : found->get();
   }
 
   mutable Mutex mutex;
-  std::vector<std::unique_ptr<Entry>> entries;
+  std::vector<std::unique_ptr<Member>> members;
 };
 } // namespace logitile

@@ -1,6 +1,6 @@
 // Products.h - products of matrices, as a schedule asks its target about them.
 #pragma once
-#include "dialect/Enums.h"
+#include "dialect/types/Enums.h"
 #include "mlir/IR/Types.h"
 #include "llvm/ADT/SmallVector.h"
 #include <cstdint>

@@ -5,7 +5,7 @@
 #include "compiler/Support/Cancellation.h"
 #include "compiler/Target/Machine.h"
 #include "compiler/Target/MemoryModel.h"
-#include "dialect/Enums.h"
+#include "dialect/types/Enums.h"
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -70,11 +70,11 @@ struct TargetFacts {
   MathInstructions math;
 };
 
-/// A list of tile sizes: the entry 'row' of a table in JSON.
-struct TileTableRow {
+/// The rows of tile sizes of one target: the list of this name in a table in JSON.
+struct TileList {
   std::string_view file; // its name in errors
   std::string_view text;
-  std::string row;
+  std::string list;
 };
 
 /// One target, such as "cpu:avx2". Immutable, and shared by threads.
@@ -89,7 +89,7 @@ public:
   /// code.
   virtual std::string features() const = 0;
   virtual TargetFacts facts() const = 0;
-  virtual TileTableRow tileTable() const = 0;
+  virtual TileList tileTable() const = 0;
   /// Why kernels cannot have such tiles; "" where they can.
   virtual std::string refuseTiles(const TileSizes &sizes) const = 0;
   /// 'threads' are those of the host that a call may use.

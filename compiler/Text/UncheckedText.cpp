@@ -8,7 +8,7 @@
 using namespace mlir;
 using namespace logitile;
 
-/// The parser makes a table of so many entries for the results of an op.
+/// The parser makes a table of so many rows for the results of an op.
 constexpr uint64_t kMostResults = 65535;
 /// It calls itself for each level, and so do those who walk through attributes and types.
 constexpr int64_t kMostNesting = 256;

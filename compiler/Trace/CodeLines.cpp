@@ -45,8 +45,8 @@ bool isAboutDebugging(llvm::StringRef line) {
 /// The function of 'module' that a line of assembly begins; "" for another line.
 std::string beginsFunction(const llvm::Module &module, llvm::StringRef line) {
   llvm::StringRef name = line;
-  if (size_t entry = line.find(".entry "); entry != llvm::StringRef::npos)
-    name = line.substr(entry).split(' ').second.split('(').first;
+  if (size_t kernel = line.find(".entry "); kernel != llvm::StringRef::npos)
+    name = line.substr(kernel).split(' ').second.split('(').first;
   else if (!name.consume_back(":"))
     return {};
   const llvm::Function *function = module.getFunction(name);

@@ -2,7 +2,7 @@
 // How many sweeps the gradient takes is FormSweeps' question.
 #include "compiler/Expression/Import.h"
 #include "compiler/Passes.h"
-#include "dialect/Varying.h"
+#include "dialect/checks/Varying.h"
 using namespace mlir;
 
 namespace logitile {

@@ -1,6 +1,6 @@
 // PrintVarying.cpp - shows what the varying/uniform analysis finds.
 #include "compiler/Passes.h"
-#include "dialect/Varying.h"
+#include "dialect/checks/Varying.h"
 using namespace mlir;
 
 namespace logitile {

@@ -1,7 +1,7 @@
 // ShareCode.cpp - the pass that lets launches which differ in their memory alone run one piece of
 // code.
 #include "compiler/Passes.h"
-#include "dialect/Workspace.h"
+#include "dialect/checks/Workspace.h"
 #include "mlir/IR/OperationSupport.h"
 using namespace mlir;
 

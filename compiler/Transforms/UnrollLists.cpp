@@ -1,7 +1,7 @@
 // UnrollLists.cpp - what a loss does with a list, written once for each place.
 #include "compiler/Passes.h"
-#include "dialect/Limits.h"
-#include "dialect/Varying.h"
+#include "dialect/checks/Varying.h"
+#include "dialect/types/Limits.h"
 #include "mlir/IR/IRMapping.h"
 using namespace mlir;
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Starts a new pass: its entry in Passes.td, its .cpp, its line in CMakeLists.txt and its first lit test.
+"""Starts a pass: its definition in Passes.td, its .cpp, its line in CMakeLists.txt and its first lit test.
 
     python compiler/tools/new_pass.py FormSweeps --on module
 
@@ -17,7 +17,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 OPERATIONS = {"module": "mlir::ModuleOp", "loss": "logitile::LossOp", "program": "logitile::ProgramOp",
               "kernel": "logitile::KernelOp"}
 
-ENTRY = """
+DEFINITION = """
 def {name}Pass : Pass<"{flag}", "{operation}"> {{
   let summary = "does nothing yet";
   let description = [{{
@@ -65,12 +65,12 @@ def flag_of(name: str) -> str:
     return "logitile-" + re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "-", name).lower()
 
 
-def with_entry(text: str, entry: str) -> str:
+def with_definition(text: str, definition: str) -> str:
     """Passes.td with one more pass, behind the others."""
     head, end, tail = text.rpartition("#endif")
     if not end:
         sys.exit("new_pass: Passes.td does not end in #endif")
-    return head.rstrip("\n") + "\n" + entry + end + tail
+    return head.rstrip("\n") + "\n" + definition + end + tail
 
 
 def with_source(text: str, source: str) -> str:
@@ -93,8 +93,8 @@ def start_pass(root: pathlib.Path, name: str, on: str) -> list[pathlib.Path]:
     if f"def {name}Pass " in passes.read_text() or source.exists() or test.exists():
         sys.exit(f"new_pass: pass {name} exists")
     op, example = EXAMPLES[on]
-    entry = ENTRY.format(name=name, flag=flag, operation=OPERATIONS[on])
-    passes.write_text(with_entry(passes.read_text(), entry))
+    definition = DEFINITION.format(name=name, flag=flag, operation=OPERATIONS[on])
+    passes.write_text(with_definition(passes.read_text(), definition))
     lists.write_text(with_source(lists.read_text(), f"Transforms/{name}.cpp"))
     source.write_text(SOURCE.format(name=name, upper=name.upper(), flag=flag))
     test.parent.mkdir(parents=True)

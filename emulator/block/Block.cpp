@@ -86,7 +86,7 @@ bool Block::run(std::array<uint32_t, 3> blockIndex) {
 
 void Block::threadMain() {
   Block &block = running();
-  block.launch.entry(block.launch.arguments);
+  block.launch.kernel(block.launch.arguments);
   block.endThread(block.currentThread());
 }
 

@@ -82,7 +82,7 @@ struct Earlier {
 
 /// What a launch gives each of its blocks.
 struct LaunchContext {
-  void (*entry)(const void *const *arguments);
+  void (*kernel)(const void *const *arguments);
   const void *const *arguments;
   const std::deque<Op> &ops;
   std::array<uint32_t, 3> grid, threads;

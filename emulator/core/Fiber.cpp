@@ -60,10 +60,10 @@ FiberStacks::~FiberStacks() {
     munmap(memory, totalBytes);
 }
 
-void *FiberStacks::start(uint32_t fiber, void (*entry)()) {
+void *FiberStacks::start(uint32_t fiber, void (*function)()) {
   auto **top = reinterpret_cast<void **>(memory + (fiber + 1) * kStride - colour(fiber));
-  *--top = nullptr; // where the return address would be: the alignment of a function's entry
-  *--top = reinterpret_cast<void *>(entry);
+  *--top = nullptr; // where the return address would be: the alignment where a function starts
+  *--top = reinterpret_cast<void *>(function);
   for (int i = 0; i < 6; ++i)
     *--top = nullptr;
   return top;

@@ -19,8 +19,8 @@ public:
 
   /// False where the machine gave no memory.
   bool isValid() const { return memory != nullptr; }
-  /// The saved stack pointer of a fiber that starts in 'entry', which must not return.
-  void *start(uint32_t fiber, void (*entry)());
+  /// The saved stack pointer of a fiber that starts in 'function', which must not return.
+  void *start(uint32_t fiber, void (*function)());
   bool holds(uint32_t fiber, const void *address, size_t bytes) const;
   /// Bytes of a fiber's stack below an address in it that its local memory may take; the rest is
   /// the emulator's own.

@@ -23,7 +23,7 @@ public:
   FunctionLowering(llvm::Function &function, Lowered &lowered);
   /// Slots of the frame.
   static constexpr uint32_t kFrameSlots = 1024;
-  /// 'runningThread' and 'operandFrame' are values of the function's entry: who runs, and room for
+  /// 'runningThread' and 'operandFrame' are values of the first block: who runs, and room for
   /// operands.
   bool run(llvm::Value *runningThread, llvm::Value *operandFrame, std::string &error);
 

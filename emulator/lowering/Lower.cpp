@@ -1,4 +1,4 @@
-// Lower.cpp - what concerns a module as a whole: shared variables, entries of kernels, and
+// Lower.cpp - what concerns a module as a whole: shared variables, callers of kernels, and
 // attributes that no longer hold. Single instructions are FunctionLowering's.
 #include "emulator/lowering/Lower.h"
 #include "emulator/block/Block.h"
@@ -167,19 +167,19 @@ uint32_t registersOf(const Function &function) {
 
 /// A function void(const void *const *arguments) that calls a kernel. Each thread has a copy of its
 /// own of what is passed by value.
-KernelFacts addEntry(Function &kernel) {
+KernelFacts addCaller(Function &kernel) {
   Module &module = *kernel.getParent();
   LLVMContext &context = module.getContext();
   KernelFacts facts;
-  facts.entry = ("emulate_" + kernel.getName()).str();
+  facts.caller = ("emulate_" + kernel.getName()).str();
   facts.parameters = static_cast<uint32_t>(kernel.arg_size());
   auto *pointer = PointerType::get(context, 0);
-  auto *entry =
-      Function::Create(FunctionType::get(Type::getVoidTy(context), {pointer}, false), GlobalValue::ExternalLinkage, facts.entry, module);
-  IRBuilder<> builder(BasicBlock::Create(context, "", entry));
+  auto *caller =
+      Function::Create(FunctionType::get(Type::getVoidTy(context), {pointer}, false), GlobalValue::ExternalLinkage, facts.caller, module);
+  IRBuilder<> builder(BasicBlock::Create(context, "", caller));
   std::vector<Value *> arguments;
   for (Argument &parameter : kernel.args()) {
-    Value *where = builder.CreateLoad(pointer, builder.CreateConstGEP1_64(pointer, entry->getArg(0), parameter.getArgNo()));
+    Value *where = builder.CreateLoad(pointer, builder.CreateConstGEP1_64(pointer, caller->getArg(0), parameter.getArgNo()));
     arguments.push_back(parameter.hasByValAttr() ? where : builder.CreateLoad(parameter.getType(), where));
   }
   CallInst *call = builder.CreateCall(&kernel, arguments);
@@ -217,7 +217,7 @@ void lowerOne(Function &function, const SharedLayout &shared, Lowered &lowered, 
   dropPromises(function);
   if (!isKernel)
     return;
-  KernelFacts facts = addEntry(function);
+  KernelFacts facts = addCaller(function);
   facts.threads = threads;
   facts.registers = registers;
   facts.sharedBytes = shared.bytesOf(function);

@@ -11,7 +11,7 @@ class Module;
 namespace logitile::emulator {
 /// A kernel of a lowered module.
 struct KernelFacts {
-  std::string entry; // symbol of void(const void *const *arguments)
+  std::string caller; // symbol of void(const void *const *arguments)
   uint32_t parameters = 0;
   uint32_t sharedBytes = 0; // up to where the dynamic part starts
   uint32_t registers = 0;   // that each thread has at the start; 0 where the kernel does not say

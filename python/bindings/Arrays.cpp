@@ -60,17 +60,17 @@ void ArrayList::readOne(const char *name, py::handle value) {
   finish();
 }
 
-void ArrayList::add(PyObject *entry, Access access) {
-  Py_ssize_t size = PyTuple_Check(entry) ? PyTuple_GET_SIZE(entry) : 0;
+void ArrayList::add(PyObject *item, Access access) {
+  Py_ssize_t size = PyTuple_Check(item) ? PyTuple_GET_SIZE(item) : 0;
   if (size == 5)
-    return addPointer(entry);
+    return addPointer(item);
   if (size != 2 && size != 3)
     refuse(PyExc_TypeError, "an array of a call is (name, pointer, type, shape, strides), (name, buffer) or (name, buffer, True)");
-  const char *name = PyUnicode_AsUTF8(PyTuple_GET_ITEM(entry, 0));
+  const char *name = PyUnicode_AsUTF8(PyTuple_GET_ITEM(item, 0));
   if (!name)
     throw py::error_already_set();
-  addObject(name, PyTuple_GET_ITEM(entry, 1), access);
-  if (size == 3 && PyTuple_GET_ITEM(entry, 2) == Py_True)
+  addObject(name, PyTuple_GET_ITEM(item, 1), access);
+  if (size == 3 && PyTuple_GET_ITEM(item, 2) == Py_True)
     exchangeAxes();
 }
 

@@ -27,7 +27,7 @@ public:
   size_t size() const { return arrays.size(); }
 
 private:
-  void add(PyObject *entry, Access access);
+  void add(PyObject *item, Access access);
   void addPointer(PyObject *tuple);
   void addObject(const char *name, PyObject *object, Access access);
   void addNumber(const char *name, PyObject *object);

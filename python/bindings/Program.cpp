@@ -60,8 +60,8 @@ private:
   static lt_type typeOf(py::handle code) { return static_cast<lt_type>(code.cast<int>()); }
   const char *nameOf(py::handle text) { return names.emplace_back(text.cast<std::string>()).c_str(); }
   void readList(py::handle list, const lt_projection *&to, size_t &count) {
-    for (py::handle entry : list) {
-      auto projection = entry.cast<py::tuple>();
+    for (py::handle item : list) {
+      auto projection = item.cast<py::tuple>();
       if (projection.size() != 5)
         throw py::type_error("a projection is a tuple of name, hidden size and three codes of types");
       projections.push_back(
@@ -72,16 +72,16 @@ private:
   }
   void readList(py::handle list, const lt_named_type *&to, size_t &count) {
     std::vector<lt_named_type> &named = types.emplace_back();
-    for (py::handle entry : list) {
-      auto [name, type] = entry.cast<std::pair<std::string, int>>();
+    for (py::handle item : list) {
+      auto [name, type] = item.cast<std::pair<std::string, int>>();
       named.push_back({names.emplace_back(name).c_str(), static_cast<lt_type>(type)});
     }
     to = named.data();
     count = named.size();
   }
   void readList(py::handle list, const lt_gradient *&to, size_t &count) {
-    for (py::handle entry : list) {
-      auto gradient = py::isinstance<py::str>(entry) ? py::tuple() : entry.cast<py::tuple>();
+    for (py::handle item : list) {
+      auto gradient = py::isinstance<py::str>(item) ? py::tuple() : item.cast<py::tuple>();
       if (gradient.size() != 3)
         throw py::type_error("a gradient is a tuple of the name of its input, the part of it, and the code of a type");
       gradients.push_back(

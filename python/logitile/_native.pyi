@@ -190,7 +190,7 @@ class Program:
 
     Args:
         engine: compiles and keeps the plans.
-        request: see `Request`, which the build makes of dialect/Request.td. What is left out is 0, None or
+        request: see `Request`, which the build makes of dialect/types/Request.td. What is left out is 0, None or
             empty; the mode is then "forward".
 
     Raises:

@@ -29,7 +29,7 @@ public:
   Plan find(const KernelKey &key, int64_t tokens);
   Ticket ask(const KernelKey &key, int64_t tokens);
   void start(const KernelKey &key, const std::shared_ptr<Flight> &flight, const Make &make);
-  /// The flight is over. The entry may have another one by now.
+  /// The flight is over. The program may have another one by now.
   void forget(const KernelKey &key, const Flight &flight);
   Usage usage();
   void clear();
@@ -39,19 +39,19 @@ private:
     Plan plan;
     uint64_t lastUse;
   };
-  struct Entry {
+  struct Program {
     std::vector<Item> items;
     std::shared_ptr<Flight> flight; // a plan that is being made
   };
-  Plan find(Entry &entry, int64_t tokens);
+  Plan find(Program &program, int64_t tokens);
   void land(const KernelKey &key, Flight &flight, const Make &make);
   void insert(const KernelKey &key, const Plan &plan);
   void evict(const Plan &kept);
-  void remove(Entry &entry, size_t item);
+  void remove(Program &program, size_t item);
 
   const Limits limits;
   ForkSafeMutex mutex;
-  std::unordered_map<KernelKey, Entry> entries;
+  std::unordered_map<KernelKey, Program> programs;
   uint64_t uses = 0;
   Usage counts;
 };
@@ -88,19 +88,19 @@ void KernelCache::clear() { plans->clear(); }
 
 KernelCache::Plan KernelCache::Plans::find(const KernelKey &key, int64_t tokens) {
   std::lock_guard lock(mutex);
-  auto entry = entries.find(key);
-  return entry == entries.end() ? nullptr : find(entry->second, tokens);
+  auto program = programs.find(key);
+  return program == programs.end() ? nullptr : find(program->second, tokens);
 }
 
 KernelCache::Plans::Ticket KernelCache::Plans::ask(const KernelKey &key, int64_t tokens) {
   std::lock_guard lock(mutex);
-  Entry &entry = entries[key];
-  if (Plan plan = find(entry, tokens))
+  Program &program = programs[key];
+  if (Plan plan = find(program, tokens))
     return {plan, nullptr};
-  if (entry.flight && entry.flight->generation == forkGeneration() && entry.flight->join())
-    return {nullptr, entry.flight};
-  entry.flight = std::make_shared<Flight>(tokens);
-  return {nullptr, entry.flight, true};
+  if (program.flight && program.flight->generation == forkGeneration() && program.flight->join())
+    return {nullptr, program.flight};
+  program.flight = std::make_shared<Flight>(tokens);
+  return {nullptr, program.flight, true};
 }
 
 void KernelCache::Plans::start(const KernelKey &key, const std::shared_ptr<Flight> &flight, const Make &make) {
@@ -113,7 +113,7 @@ void KernelCache::Plans::start(const KernelKey &key, const std::shared_ptr<Fligh
   forget(key, *flight);
 }
 
-/// Makes a plan and takes it in. Whatever happens, the flight leaves the entry.
+/// Makes a plan and takes it in. Whatever happens, the flight leaves its program.
 void KernelCache::Plans::land(const KernelKey &key, Flight &flight, const Make &make) {
   Result<Plan> &made = flight.outcome;
   struct Leaving {
@@ -141,19 +141,19 @@ void KernelCache::Plans::land(const KernelKey &key, Flight &flight, const Make &
 
 void KernelCache::Plans::forget(const KernelKey &key, const Flight &flight) {
   std::lock_guard lock(mutex);
-  auto entry = entries.find(key);
-  if (entry == entries.end())
+  auto program = programs.find(key);
+  if (program == programs.end())
     return;
-  if (entry->second.flight.get() == &flight)
-    entry->second.flight = nullptr;
-  if (entry->second.items.empty() && !entry->second.flight)
-    entries.erase(entry);
+  if (program->second.flight.get() == &flight)
+    program->second.flight = nullptr;
+  if (program->second.items.empty() && !program->second.flight)
+    programs.erase(program);
 }
 
 /// The plan for the fewest tokens is the one that was made for calls like this.
-KernelCache::Plan KernelCache::Plans::find(Entry &entry, int64_t tokens) {
+KernelCache::Plan KernelCache::Plans::find(Program &program, int64_t tokens) {
   Item *best = nullptr;
-  for (Item &item : entry.items)
+  for (Item &item : program.items)
     if (holds(item.plan->plan, tokens) && (!best || item.plan->plan.tokensEnd < best->plan->plan.tokensEnd))
       best = &item;
   if (!best)
@@ -166,17 +166,17 @@ KernelCache::Plan KernelCache::Plans::find(Entry &entry, int64_t tokens) {
 
 static int64_t codeBytes(const LoadedPlan &loaded) { return static_cast<int64_t>(loaded.plan.code.size()); }
 
-void KernelCache::Plans::remove(Entry &entry, size_t item) {
+void KernelCache::Plans::remove(Program &program, size_t item) {
   counts.plans -= 1;
-  counts.codeBytes -= codeBytes(*entry.items[item].plan);
-  entry.items.erase(entry.items.begin() + item);
+  counts.codeBytes -= codeBytes(*program.items[item].plan);
+  program.items.erase(program.items.begin() + item);
 }
 
 void KernelCache::Plans::insert(const KernelKey &key, const Plan &plan) {
-  Entry &entry = entries[key];
-  if (static_cast<int64_t>(entry.items.size()) == kMostIntervals)
-    remove(entry, std::ranges::min_element(entry.items, {}, &Item::lastUse) - entry.items.begin());
-  entry.items.push_back({plan, ++uses});
+  Program &program = programs[key];
+  if (static_cast<int64_t>(program.items.size()) == kMostIntervals)
+    remove(program, std::ranges::min_element(program.items, {}, &Item::lastUse) - program.items.begin());
+  program.items.push_back({plan, ++uses});
   counts.plans += 1;
   counts.codeBytes += codeBytes(*plan);
   evict(plan);
@@ -185,20 +185,20 @@ void KernelCache::Plans::insert(const KernelKey &key, const Plan &plan) {
 /// The plans that were not used for longest go, but never the one that just came.
 void KernelCache::Plans::evict(const Plan &kept) {
   while (counts.plans > limits.plans || counts.codeBytes > limits.codeBytes) {
-    auto oldest = entries.end();
+    auto oldest = programs.end();
     size_t oldestItem = 0;
-    for (auto it = entries.begin(); it != entries.end(); ++it)
+    for (auto it = programs.begin(); it != programs.end(); ++it)
       for (size_t i = 0; i < it->second.items.size(); ++i)
         if (it->second.items[i].plan != kept &&
-            (oldest == entries.end() || it->second.items[i].lastUse < oldest->second.items[oldestItem].lastUse)) {
+            (oldest == programs.end() || it->second.items[i].lastUse < oldest->second.items[oldestItem].lastUse)) {
           oldest = it;
           oldestItem = i;
         }
-    if (oldest == entries.end())
+    if (oldest == programs.end())
       return;
     remove(oldest->second, oldestItem);
     if (oldest->second.items.empty() && !oldest->second.flight)
-      entries.erase(oldest);
+      programs.erase(oldest);
   }
 }
 
@@ -209,8 +209,8 @@ KernelCache::Usage KernelCache::Plans::usage() {
 
 void KernelCache::Plans::clear() {
   std::lock_guard lock(mutex);
-  for (auto &[key, entry] : entries)
-    entry.items.clear();
-  std::erase_if(entries, [](const auto &entry) { return !entry.second.flight; });
+  for (auto &[key, program] : programs)
+    program.items.clear();
+  std::erase_if(programs, [](const auto &program) { return !program.second.flight; });
   counts = {};
 }

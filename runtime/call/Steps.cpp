@@ -97,17 +97,17 @@ void StepRunner::note(int64_t kernel, const LaunchPosition &position, std::optio
   const KernelCounters *counters = device.counters();
   if (!milliseconds && !counters)
     return;
-  auto entry = std::ranges::find(report.kernels, kernel, &KernelUse::kernel);
-  if (entry == report.kernels.end())
-    entry = report.kernels.insert(entry, KernelUse{kernel, 0, {}, {}, {}});
-  ++entry->launches;
+  auto use = std::ranges::find(report.kernels, kernel, &KernelUse::kernel);
+  if (use == report.kernels.end())
+    use = report.kernels.insert(use, KernelUse{kernel, 0, {}, {}, {}});
+  ++use->launches;
   if (milliseconds)
-    entry->milliseconds = entry->milliseconds.value_or(0) + *milliseconds;
+    use->milliseconds = use->milliseconds.value_or(0) + *milliseconds;
   if (counters)
-    entry->counters = entry->counters.value_or(KernelCounters()) += *counters;
+    use->counters = use->counters.value_or(KernelCounters()) += *counters;
   const KernelWork &predicted = plan.kernels[kernel].work;
-  entry->predicted.matrixInstructions += position.work(predicted.matrixInstructions);
-  entry->predicted.globalBytes += position.work(predicted.globalBytes);
+  use->predicted.matrixInstructions += position.work(predicted.matrixInstructions);
+  use->predicted.globalBytes += position.work(predicted.globalBytes);
 }
 
 Status StepRunner::launch(const StepPlan &step, const LaunchPosition &position) {

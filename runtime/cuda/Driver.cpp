@@ -9,9 +9,9 @@ using namespace logitile::cuda;
 namespace {
 constexpr const char *kLibrary = "libcuda.so.1";
 
-template <typename... Parameters> bool find(Driver::Entry<Parameters...> &entry, void *library) {
-  entry.address = reinterpret_cast<Code (*)(Parameters...)>(dlsym(library, entry.symbol));
-  return entry.address;
+template <typename... Parameters> bool find(Driver::Imported<Parameters...> &function, void *library) {
+  function.address = reinterpret_cast<Code (*)(Parameters...)>(dlsym(library, function.symbol));
+  return function.address;
 }
 } // namespace
 

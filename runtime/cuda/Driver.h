@@ -111,16 +111,16 @@ using DevicePointer = unsigned long long;
 class Driver {
 public:
   /// One function of the library.
-  template <typename... Parameters> struct Entry {
+  template <typename... Parameters> struct Imported {
     const char *symbol;
     Code (*address)(Parameters...) = nullptr;
   };
-#define LOGITILE_CUDA_ENTRY(name, symbol, ...) Entry<__VA_ARGS__> name{#symbol};
-  LOGITILE_CUDA_FUNCTIONS(LOGITILE_CUDA_ENTRY)
-#undef LOGITILE_CUDA_ENTRY
+#define LOGITILE_CUDA_MEMBER(name, symbol, ...) Imported<__VA_ARGS__> name{#symbol};
+  LOGITILE_CUDA_FUNCTIONS(LOGITILE_CUDA_MEMBER)
+#undef LOGITILE_CUDA_MEMBER
   /// Null in drivers that are older than code with tensor maps.
-  Entry<void *, TensorType, uint32_t, void *, const uint64_t *, const uint64_t *, const uint32_t *, const uint32_t *, TensorInterleave,
-        TensorSwizzle, TensorPromotion, TensorFill>
+  Imported<void *, TensorType, uint32_t, void *, const uint64_t *, const uint64_t *, const uint32_t *, const uint32_t *, TensorInterleave,
+           TensorSwizzle, TensorPromotion, TensorFill>
       tensorMapEncodeTiled{"cuTensorMapEncodeTiled"};
 
   /// Opens and initialises the library: libcuda.so.1, or the file that LOGITILE_CUDA_DRIVER names.
@@ -128,9 +128,10 @@ public:
   static Result<std::shared_ptr<const Driver>> open();
 
   /// Calls a function; its error names it and has the driver's own text.
-  template <typename... Parameters> Status call(const Entry<Parameters...> &entry, std::type_identity_t<Parameters>... arguments) const {
-    Code code = entry.address(arguments...);
-    return code == Code::Success ? Status() : failure(entry.symbol, code);
+  template <typename... Parameters>
+  Status call(const Imported<Parameters...> &function, std::type_identity_t<Parameters>... arguments) const {
+    Code code = function.address(arguments...);
+    return code == Code::Success ? Status() : failure(function.symbol, code);
   }
   /// The error of a function that ended in 'code'; 'remark' comes behind the driver's text.
   Status failure(const std::string &function, Code code, const std::string &remark = {}) const;

@@ -91,5 +91,5 @@ struct Functions {
 /// The library's file beside the runtime's own, and its one symbol, a function that returns its
 /// Functions.
 inline constexpr const char *kFile = "liblogitile_emulator.so", *kSymbol = "logitile_emulator";
-using Entry = const Functions *(*)();
+using GetFunctions = const Functions *(*)();
 } // namespace logitile::emulator::abi

@@ -19,8 +19,8 @@ static Result<const abi::Functions *> open() {
     return failed("its library '" + path + "' cannot be opened (" + (why ? why : "no reason is given") + ")",
                   "put the file there, or choose another backend");
   }
-  auto entry = reinterpret_cast<abi::Entry>(::dlsym(library, abi::kSymbol));
-  const abi::Functions *functions = entry ? entry() : nullptr;
+  auto get = reinterpret_cast<abi::GetFunctions>(::dlsym(library, abi::kSymbol));
+  const abi::Functions *functions = get ? get() : nullptr;
   if (functions && functions->version == abi::kVersion)
     return functions;
   ::dlclose(library);

@@ -93,19 +93,19 @@ Status Engine::check() {
 }
 
 void Engine::record(const LoadedPlan &loaded, bool isBackward, const CallReport &report, double milliseconds) {
-  LaunchRecord entry;
-  entry.key = loaded.key;
-  entry.program = loaded.plan.name;
+  LaunchRecord record;
+  record.key = loaded.key;
+  record.program = loaded.plan.name;
   if (!loaded.isOriginTold.exchange(true))
-    entry.origin = loaded.origin;
-  entry.isBackward = isBackward;
-  entry.tokens = report.tokens;
-  entry.counted = report.counted;
-  entry.chunks = report.chunks;
-  entry.predictedBytes = report.predictedBytes;
-  entry.measuredBytes = report.measuredBytes;
-  entry.runMilliseconds = milliseconds;
+    record.origin = loaded.origin;
+  record.isBackward = isBackward;
+  record.tokens = report.tokens;
+  record.counted = report.counted;
+  record.chunks = report.chunks;
+  record.predictedBytes = report.predictedBytes;
+  record.measuredBytes = report.measuredBytes;
+  record.runMilliseconds = milliseconds;
   for (const KernelUse &kernel : report.kernels)
-    entry.kernels.push_back({loaded.plan.kernels[kernel.kernel].name, kernel});
-  records.add(std::move(entry));
+    record.kernels.push_back({loaded.plan.kernels[kernel.kernel].name, kernel});
+  records.add(std::move(record));
 }

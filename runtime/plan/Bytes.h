@@ -1,7 +1,7 @@
 // Bytes.h - numbers, texts and lists as bytes and back: what files of the runtime are made of.
 // Numbers are 64-bit little-endian words; texts and lists have their length before them.
 #pragma once
-#include "dialect/Enums.h"
+#include "dialect/types/Enums.h"
 #include <cstdint>
 #include <optional>
 #include <string>

@@ -1,7 +1,7 @@
 // CallRules.h - how calls reduce their loss and tell ignored tokens. A saved plan holds what it was
 // saved for.
 #pragma once
-#include "dialect/Enums.h"
+#include "dialect/types/Enums.h"
 #include <cstdint>
 #include <optional>
 #include <string>

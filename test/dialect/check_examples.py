@@ -126,7 +126,7 @@ def check(tool: str, record: dict) -> list[str]:
 
 def main() -> int:
     records = [record for base in ("Op", "TypeDef", "AttrDef", "Dialect")
-               for record in ods.records("dialect/Logitile.td", base)]
+               for record in ods.records("dialect/operations/Logitile.td", base)]
     complaints = [complaint for record in records for complaint in check(sys.argv[1], record)]
     print("\n".join(complaints) or f"{sum(len(examples(record)) for record in records)} examples are valid")
     return 1 if complaints else 0

@@ -136,7 +136,7 @@ logitile.program @a vocab 5 outputs [] indices [] checked [] {
 
 // -----
 
-// Passes find buffers by role, owner and entry.
+// Passes find buffers by role, owner and number.
 
 logitile.program @p vocab 10 outputs [] indices [] checked [] {
   logitile.schedule tokens [0, 10) vocab_split 5 stored 0 {

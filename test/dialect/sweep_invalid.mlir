@@ -89,7 +89,7 @@ logitile.program @a vocab 5 outputs [] indices [] checked [] {
 // -----
 
 logitile.program @a vocab 5 outputs [] indices [] checked [] {
-  // expected-error @+1 {{'logitile.sweep' op 'candidate' gives 2 values for 1 entries of state}}
+  // expected-error @+1 {{'logitile.sweep' op 'candidate' gives 2 values for 1 slots of row state}}
   logitile.sweep @s forward state ["m" : f32] init {
     %c = arith.constant 0.0 : f32
     logitile.yield %c : f32
@@ -108,7 +108,7 @@ logitile.program @a vocab 5 outputs [] indices [] checked [] {
 // -----
 
 logitile.program @a vocab 5 outputs [] indices [] checked [] {
-  // expected-error @+1 {{'logitile.sweep' op entry 0 of the state is 'i32', but 'candidate' gives it one; running maxima are f32}}
+  // expected-error @+1 {{'logitile.sweep' op slot 0 of the row state is 'i32', but 'candidate' gives it one; running maxima are f32}}
   logitile.sweep @s forward state ["best" : i32] init {
     %c = arith.constant 0 : i32
     logitile.yield %c : i32

@@ -40,7 +40,7 @@ func.func @a(%r: !logitile.tile<4x1xf32>, %z: !logitile.tile<4x8xf32>, %i: index
 // -----
 
 func.func @a(%r: !logitile.tile<4x1xf32>, %z: !logitile.tile<4x8xf32>, %i: index) {
-  // expected-error @+1 {{'logitile.update_state' op 'candidate' gives 2 values for 1 entries of state}}
+  // expected-error @+1 {{'logitile.update_state' op 'candidate' gives 2 values for 1 slots of row state}}
   %0 = logitile.update_state(%r) with (%z) at %i below 8 : (!logitile.tile<4x1xf32>), (!logitile.tile<4x8xf32>) init {
     %c = arith.constant 0.0 : f32
     logitile.yield %c : f32

@@ -136,12 +136,12 @@ void runAll(const std::vector<std::string> &words) {
   if (!driver->program)
     fail(error);
   void *host = dlopen(words[1].c_str(), RTLD_LAZY);
-  void *entry = host ? dlsym(host, words[2].c_str()) : nullptr;
-  if (!entry)
+  void *found = host ? dlsym(host, words[2].c_str()) : nullptr;
+  if (!found)
     fail(dlerror());
   for (size_t i = 7; i < words.size(); ++i) {
     driver->seed = std::stoull(words[i]);
-    runCase(reinterpret_cast<Case>(entry), std::stoi(words[3]), std::stoi(words[4]), std::stoi(words[5]), words[6]);
+    runCase(reinterpret_cast<Case>(found), std::stoi(words[3]), std::stoi(words[4]), std::stoi(words[5]), words[6]);
   }
 }
 } // namespace

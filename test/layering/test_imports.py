@@ -47,7 +47,7 @@ def imported(file: pathlib.Path) -> set[str]:
 
 
 def heavy_imports(root: pathlib.Path) -> list[str]:
-    """Module-level imports of heavy packages that no entry of the allow-list covers."""
+    """Module-level imports of heavy packages that no line of the allow-list covers."""
     found = []
     for file in tree.files(root, ".py", under="python/logitile"):
         path = file.relative_to(root).as_posix()

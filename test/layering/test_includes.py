@@ -68,7 +68,7 @@ def reached(root: pathlib.Path, file: pathlib.Path) -> set[str]:
 
 
 def compiler_in_runtime(root: pathlib.Path) -> list[str]:
-    """Runtime headers that see MLIR or LLVM, and files beside Requests.cpp that see the compiler's entry."""
+    """Runtime headers that see MLIR or LLVM, and files beside Requests.cpp that see compiler/Compile.h."""
     found = []
     for file in tree.files(root, ".h", under="runtime"):
         seen = sorted(name for name in reached(root, file) if name.startswith(LLVM))

@@ -10,14 +10,14 @@ import tree
 from test_includes import includes
 from test_packages import circle
 
-LAYERS = ("compiler", "runtime", "emulator")  # whose folders have an order
+LAYERS = ("dialect", "compiler", "runtime", "emulator")  # whose folders have an order
 FILES = 15  # of different subjects in one folder; a header and its source are one
 
 
 def folder_arrows(root: pathlib.Path, layer: str) -> dict[str, list[str]]:
     """For each folder of a layer those that its files include files of, sorted."""
     arrows: dict[str, set[str]] = {}
-    for file in tree.files(root, *tree.CPP, ".c", under=layer):
+    for file in tree.files(root, *tree.CPP, ".c", ".td", under=layer):
         own = file.parent.relative_to(root).as_posix()
         inside = [included for included in includes(file) if included.startswith(f"{layer}/")]
         others = {included.rsplit("/", 1)[0] for included in inside}
@@ -31,7 +31,7 @@ def folder_arrows(root: pathlib.Path, layer: str) -> dict[str, list[str]]:
 def crowded(root: pathlib.Path, layer: str) -> list[str]:
     """Folders with too many subjects."""
     subjects: dict[str, set[str]] = {}
-    for file in tree.files(root, *tree.CPP, ".c", under=layer):
+    for file in tree.files(root, *tree.CPP, ".c", ".td", under=layer):
         subjects.setdefault(file.parent.relative_to(root).as_posix(), set()).add(file.stem)
     return [f"{name} has {len(found)} subjects, more than {FILES}; give some of them a folder"
             for name, found in subjects.items() if len(found) > FILES]

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 WARP_OPS = ("shfl", "vote", "ldmatrix", "mma")
-_ENTRY = re.compile(r"\.entry (\w+)\((.*?)\n\{(.*?)\n\}", re.DOTALL)
+_KERNEL = re.compile(r"\.entry (\w+)\((.*?)\n\{(.*?)\n\}", re.DOTALL)
 _REGISTER = re.compile(r"%(?:rd|rs|fd|r|f|p)\d+")
 _GUARD = re.compile(r"@!?(%p\d+)\s+")
 
@@ -62,7 +62,7 @@ class Instruction:
 
 
 class Kernel:
-    """One entry: its blocks, and which blocks a branch leads to."""
+    """One kernel: its blocks, and which blocks a branch leads to."""
 
     def __init__(self, name: str, body: str):
         self.name = name
@@ -124,9 +124,9 @@ class Kernel:
 
 
 def kernels(ptx: str) -> list[Kernel]:
-    """The entries of a text."""
+    """The kernels of a text."""
     bare = re.sub(r"//.*", "", ptx)
-    return [Kernel(name, body) for name, _, body in _ENTRY.findall(bare)]
+    return [Kernel(name, body) for name, _, body in _KERNEL.findall(bare)]
 
 
 def _spread_of(one: Instruction, spread: Counter[str], numbers: set[str]) -> Spread:

@@ -11,11 +11,11 @@ from rules import Violation
 
 COLUMNS = 100
 README_LINES = 149
-# Made by tools, or lists whose entries are lines.
+# Made by tools, or lists with an item in each line.
 GENERATED = ("docs/reference/", "bench/results/", "test/contract.md")
 BUILT = {"logitile_request.h"}  # by every build
 # Folders whose subfolders have a README too, at any depth.
-NESTED = ("compiler", "runtime", "emulator")
+NESTED = ("dialect", "compiler", "runtime", "emulator")
 TOP = ("bench", "compiler", "dialect", "docs", "emulator", "examples", "python", "runtime", "templates",
        "test")
 

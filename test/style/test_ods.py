@@ -11,7 +11,7 @@ import rules
 import tree
 from rules import Violation
 
-DIALECT = "dialect/Logitile.td"
+DIALECT = "dialect/operations/Logitile.td"
 CONTRACT = ("Before:", "After:", "Refuses:")
 
 

@@ -5,7 +5,7 @@
 // CHECK-SAME: %stored_z: !logitile.view<?x300xf32> from @stored_z, %list_s_0: !logitile.view<?x150xi64> from @list_s_0, %list_s_1: !logitile.view<?x6xi64> from @list_s_1) {
 // CHECK-NOT: logitile.init_state
 // CHECK: scf.for %column = %first to %end step %tn {
-// CHECK: logitile.update_lists %list_s_0, %list_s_1 with(%z : !logitile.tile<64x32xf32>) at [%vocab_split, %row, %column] from %first tokens 64 places [50, 2] :
+// CHECK: logitile.update_lists %list_s_0, %list_s_1 with(%z : !logitile.tile<64x32xf32>) at [%list, %row, %column] from %list_first tokens 64 places [50, 2] :
 // CHECK-SAME: !logitile.view<?x150xi64>, !logitile.view<?x6xi64> {
 // CHECK-NEXT: ^bb0(%[[Z:.*]]: f32):
 // CHECK-NEXT: %[[MINUS:.*]] = arith.negf %[[Z]] : f32
@@ -49,7 +49,7 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
     logitile.buffer @list_s_0 chunk row_list of @s[0] : !logitile.view<?x150xi64>
     logitile.buffer @list_s_1 chunk row_list of @s[1] : !logitile.view<?x6xi64>
     logitile.run forward {
-      logitile.launch "entries" from @sweep<TM = 64, TN = 32, TK = 16, acc = f32> sweep @s
+      logitile.launch "entries" from @sweep<TM = 64, TN = 32, TK = 16, GROUP = 1, acc = f32> sweep @s
       logitile.launch "best" from @finish_list<TM = 64> sweep @s finish @f
     }
   }

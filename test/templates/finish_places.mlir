@@ -64,7 +64,7 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
     logitile.buffer @known_row chunk result of @b[0] : !logitile.view<?x50xf32, column_major>
     logitile.buffer @grad_z chunk logit_gradient of "z" : !logitile.view<?x300xbf16>
     logitile.run forward {
-      logitile.launch "entries" from @sweep<TM = 64, TN = 32, TK = 16, acc = f32> sweep @s
+      logitile.launch "entries" from @sweep<TM = 64, TN = 32, TK = 16, GROUP = 1, acc = f32> sweep @s
       logitile.launch "sum" from @finish_places<TM = 64> finish @f
       logitile.launch "gradient" from @gradient<TM = 64, TN = 32, TK = 16, CENTRE = 32, acc = f32>
     }

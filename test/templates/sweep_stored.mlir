@@ -7,7 +7,7 @@
 // CHECK: %z = logitile.load %stored_z at [%row, %column] : !logitile.view<?x300xf32> -> !logitile.tile<64x32xf32>
 // CHECK-NEXT: %in = logitile.load %known_mean at [%row] : !logitile.view<?xf32> -> !logitile.tile<64x1xf32>
 // CHECK-NEXT: %next = logitile.update_state(%running) with(%z, %in) at %column below 300 :
-// CHECK: logitile.store %state to %state_s_sum at [%vocab_split, %row] : !logitile.tile<64x1xf32> to !logitile.view<3x?xf32>
+// CHECK: logitile.store %state to %state_s_sum at [%split, %row] : !logitile.tile<64x1xf32> to !logitile.view<3x?xf32>
 // CHECK-LABEL: logitile.program @p
 logitile.program @p vocab 300 outputs [] indices [] checked [] {
   logitile.finish @f forward results ["mean" : f32] {
@@ -37,7 +37,7 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
     logitile.buffer @stored_z chunk stored of "z" : !logitile.view<?x300xf32>
     logitile.buffer @state_s_sum chunk row_state of @s[0] : !logitile.view<3x?xf32>
     logitile.run forward {
-      logitile.launch "sweep" from @sweep<TM = 64, TN = 32, TK = 16, acc = f32> sweep @s
+      logitile.launch "sweep" from @sweep<TM = 64, TN = 32, TK = 16, GROUP = 1, acc = f32> sweep @s
     }
   }
 }

@@ -1,4 +1,4 @@
-"""dialect/make_sources.py: what C, C++ and Python get of a member of a request, and of an enumeration."""
+"""dialect/types/make_sources.py: what C, C++ and Python get of a member of a request, and of an enumeration."""
 from __future__ import annotations
 
 import copy
@@ -14,7 +14,7 @@ sys.path.append(str(tree.ROOT / "dialect"))
 
 import make_sources  # noqa: E402
 
-RECORDS = json.loads(ods.run([*ods.command("llvm-tblgen", "dialect/LogitileAttrs.td"), "--dump-json"]))
+RECORDS = json.loads(ods.run([*ods.command("llvm-tblgen", "dialect/types/LogitileAttrs.td"), "--dump-json"]))
 
 
 def with_member(type: str = "Number", kind: str = "", in_attribute: int = 1) -> dict[str, Any]:

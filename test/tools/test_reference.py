@@ -37,7 +37,7 @@ def test_every_op_stands_in_a_stage_and_is_listed_there():
     text = make_reference.dialect_reference()
     stages = text.partition("\n## Attributes\n")[0].split("\n### Stage ")[1:]
     assert [stage[:2] for stage in stages] == ["1,", "2,", "3,"]
-    for record in ods.records("dialect/Logitile.td", "Op"):
+    for record in ods.records("dialect/operations/Logitile.td", "Op"):
         name = record["opName"]
         assert sum(f"\n#### `logitile.{name}`\n" in stage and f"[{name}](#logitile{name})" in stage
                    for stage in stages) == 1, name
@@ -45,7 +45,7 @@ def test_every_op_stands_in_a_stage_and_is_listed_there():
 
 def test_every_word_of_an_enumeration_is_explained():
     text = make_reference.dialect_reference()
-    enums = ods.records("dialect/Logitile.td", "EnumInfo")
+    enums = ods.records("dialect/operations/Logitile.td", "EnumInfo")
     assert enums
     for enum in enums:
         lines = enum["description"].splitlines()

@@ -47,7 +47,7 @@ TargetFacts CPUTarget::facts() const {
   return facts;
 }
 
-TileTableRow CPUTarget::tileTable() const {
+TileList CPUTarget::tileTable() const {
   CpuTier of = tier == CpuTier::AmxBf16Emulated ? CpuTier::AmxBf16 : tier;
   return {"compiler/Backends/CPU/tiles.json", kTileTable, std::string(getTierInfo(of).name)};
 }

@@ -13,7 +13,7 @@ public:
 
   std::string features() const override;
   TargetFacts facts() const override;
-  TileTableRow tileTable() const override;
+  TileList tileTable() const override;
   std::string refuseTiles(const TileSizes &sizes) const override;
   Machine machine(int64_t threads) const override;
   Algorithm productAlgorithm(const Product &product) const override;

@@ -49,7 +49,7 @@ TargetFacts GPUTarget::facts() const {
   return facts;
 }
 
-TileTableRow GPUTarget::tileTable() const { return {"compiler/Backends/NVPTX/tiles.json", kTileTable, gpu.architecture()}; }
+TileList GPUTarget::tileTable() const { return {"compiler/Backends/NVPTX/tiles.json", kTileTable, gpu.architecture()}; }
 
 /// Tensor cores take 16 x 16 x 16 at a time, and a warp copies 32 entries.
 std::string GPUTarget::refuseTiles(const TileSizes &sizes) const {

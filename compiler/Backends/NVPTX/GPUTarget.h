@@ -14,7 +14,7 @@ public:
 
   std::string features() const override { return gpu.features(); }
   TargetFacts facts() const override;
-  TileTableRow tileTable() const override;
+  TileList tileTable() const override;
   std::string refuseTiles(const TileSizes &sizes) const override;
   Machine machine(int64_t threads) const override;
   std::vector<std::pair<std::string_view, double>> chipFigures() const override;

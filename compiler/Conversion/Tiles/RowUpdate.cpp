@@ -39,34 +39,34 @@ void RowUpdate::boundMaxima(const RowGroup &rows, Widener &values, CodeBuilder::
 
 void RowUpdate::updateState(const RowGroup &rows, Widener &values, CodeBuilder::Values &state) {
   SmallVector<unsigned> carried;
-  for (unsigned entry = 0; entry < stateSize; ++entry) {
-    BlockArgument argument = op.getUpdate().getArgument(entry);
-    if (yielded(op.getUpdate(), entry) == argument)
-      values.map(argument, state[entry]); // the same for all columns
-    else if (!isFoundApart(entry))
-      carried.push_back(entry);
+  for (unsigned slot = 0; slot < stateSize; ++slot) {
+    BlockArgument argument = op.getUpdate().getArgument(slot);
+    if (yielded(op.getUpdate(), slot) == argument)
+      values.map(argument, state[slot]); // the same for all columns
+    else if (!isFoundApart(slot))
+      carried.push_back(slot);
   }
   values.emitReady(op.getUpdate());
   if (!carried.empty())
-    updateEntries(rows, values, carried, state);
+    updateSlots(rows, values, carried, state);
 }
 
-void RowUpdate::updateEntries(const RowGroup &rows, const Widener &values, ArrayRef<unsigned> entries, CodeBuilder::Values &state) {
-  CodeBuilder::Values start = llvm::map_to_vector(entries, [&](unsigned entry) { return state[entry]; });
+void RowUpdate::updateSlots(const RowGroup &rows, const Widener &values, ArrayRef<unsigned> slots, CodeBuilder::Values &state) {
+  CodeBuilder::Values start = llvm::map_to_vector(slots, [&](unsigned slot) { return state[slot]; });
   CodeBuilder::Values last = rows.forColumns(start, [&](const Column &column, ValueRange current) {
     Widener element = values;
-    for (auto [entry, value] : llvm::zip_equal(entries, current))
-      element.map(op.getUpdate().getArgument(entry), value);
+    for (auto [slot, value] : llvm::zip_equal(slots, current))
+      element.map(op.getUpdate().getArgument(slot), value);
     rows.mapColumn(element, op.getUpdate(), inputArguments(op.getUpdate(), stateSize), column);
     mapCandidates(column, element);
-    CodeBuilder::Values next = llvm::map_to_vector(entries, [&](unsigned entry) { return element.get(yielded(op.getUpdate(), entry)); });
+    CodeBuilder::Values next = llvm::map_to_vector(slots, [&](unsigned slot) { return element.get(yielded(op.getUpdate(), slot)); });
     for (auto [value, before] : llvm::zip_equal(next, current))
       if (column.inside)
         value = arith::SelectOp::create(builder, column.inside, value, before);
     return next;
   });
-  for (auto [entry, value] : llvm::zip_equal(entries, last))
-    state[entry] = value;
+  for (auto [slot, value] : llvm::zip_equal(slots, last))
+    state[slot] = value;
 }
 
 CodeBuilder::Values RowUpdate::merge(const Widener &uniform, ValueRange first, ValueRange second) const {

@@ -15,9 +15,9 @@ protected:
   /// The state that the columns of 'rows' give, from an empty one on. 'values' gets what is the
   /// same in all columns.
   CodeBuilder::Values fold(const RowGroup &rows, Widener &values);
-  /// Updates 'entries' of 'state' by the columns of 'rows'. Values of the update that are the same
+  /// Updates 'slots' of 'state' by the columns of 'rows'. Values of the update that are the same
   /// in all columns are in 'values'.
-  void updateEntries(const RowGroup &rows, const Widener &values, llvm::ArrayRef<unsigned> entries, CodeBuilder::Values &state);
+  void updateSlots(const RowGroup &rows, const Widener &values, llvm::ArrayRef<unsigned> slots, CodeBuilder::Values &state);
   /// One state from those of two parts of the vocabulary, the first part first.
   CodeBuilder::Values merge(const Widener &uniform, mlir::ValueRange first, mlir::ValueRange second) const;
 
@@ -25,8 +25,8 @@ protected:
   /// The larger of two values; where 'isCounted' does not hold, 'known'. A candidate that is NaN is
   /// never larger, and 'known' is not NaN. 'isCounted' may be null.
   virtual mlir::Value larger(mlir::Value candidate, mlir::Value known, mlir::Value isCounted) const;
-  /// Whether the target finds this entry of the state by itself.
-  virtual bool isFoundApart(unsigned entry) const { return false; }
+  /// Whether the target computes this slot of the state by itself.
+  virtual bool isFoundApart(unsigned slot) const { return false; }
   /// The candidates of the maxima at 'column', and the values of the update that are known from
   /// them.
   virtual void keepCandidates(const Column &column, mlir::ValueRange candidates) {}
@@ -34,9 +34,9 @@ protected:
   /// Maxima of a part of the columns become those of all columns that are folded together.
   virtual void joinMaxima(llvm::MutableArrayRef<mlir::Value> maxima) {}
 
-  mlir::Type typeOf(unsigned entry) { return llvm::cast<TileType>(op.getState()[entry].getType()).getElement(); }
+  mlir::Type typeOf(unsigned slot) { return llvm::cast<TileType>(op.getState()[slot].getType()).getElement(); }
   mlir::ValueRange inputArguments(mlir::Region &region, unsigned state) const { return region.getArguments().drop_front(state); }
-  mlir::Value yielded(mlir::Region &region, unsigned entry) const { return region.front().getTerminator()->getOperand(entry); }
+  mlir::Value yielded(mlir::Region &region, unsigned slot) const { return region.front().getTerminator()->getOperand(slot); }
 
   UpdateStateOp op;
   unsigned stateSize, maxima;

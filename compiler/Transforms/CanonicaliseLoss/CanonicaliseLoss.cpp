@@ -3,7 +3,7 @@
 #include "compiler/Passes.h"
 #include "compiler/Transforms/CanonicaliseLoss/Exponentials.h"
 #include "compiler/Transforms/CanonicaliseLoss/Integers.h"
-#include "dialect/Varying.h"
+#include "dialect/checks/Varying.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/TypeSwitch.h"
 using namespace mlir;

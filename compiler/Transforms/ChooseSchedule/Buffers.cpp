@@ -11,7 +11,7 @@ ViewType ScheduleBuilder::view(ArrayRef<int64_t> dims, Type element, Layout layo
 }
 
 void ScheduleBuilder::declare(BufferKey key, Scope scope, Use use, ViewType type) {
-  if (!numbers.try_emplace({key.role, key.owner, key.entry.value_or(-1)}, plans.size()).second)
+  if (!numbers.try_emplace({key.role, key.owner, key.number.value_or(-1)}, plans.size()).second)
     return;
   buffers.push_back({key, type});
   plans.push_back(makeBufferPlan(key.role, scope, type));
@@ -89,16 +89,16 @@ void ScheduleBuilder::declareBuffers() {
 }
 
 void ScheduleBuilder::declareRows(SweepOp sweep, Use use) {
-  for (auto [entry, type] : llvm::enumerate(sweep.getStateTypes().getAsValueRange<TypeAttr>()))
-    declare({BufferRole::RowState, sweep.getSymName(), entry}, Scope::Chunk, use,
-            view({problem.vocabSplits, ShapedType::kDynamic}, type));
+  int64_t group = groupOf(sweep), groups = llvm::divideCeil(problem.vocabSplits, group);
+  for (auto [slot, type] : llvm::enumerate(sweep.getStateTypes().getAsValueRange<TypeAttr>()))
+    declare({BufferRole::RowState, sweep.getSymName(), slot}, Scope::Chunk, use,
+            view({groups * group, ShapedType::kDynamic}, type)); // the last group may have fewer splits
   Type word = IntegerType::get(sweep.getContext(), 64);
   for (auto [list, places] : llvm::enumerate(sweep.getPlaces()))
-    declare({BufferRole::RowList, sweep.getSymName(), list}, Scope::Chunk, use,
-            view({ShapedType::kDynamic, int64_t(llvm::divideCeil(problem.vocabSplits, listGroup())) * places}, word));
+    declare({BufferRole::RowList, sweep.getSymName(), list}, Scope::Chunk, use, view({ShapedType::kDynamic, groups * places}, word));
   for (auto [number, pick] : llvm::enumerate(sweep.listPicks())) {
     BufferKey key{BufferRole::RowPick, sweep.getSymName(), static_cast<int64_t>(number)};
-    bool isSaved = problem.isSplit() && use == Forward && problem.picksInBackward.contains({sweep.getSymName(), key.entry.value()});
+    bool isSaved = problem.isSplit() && use == Forward && problem.picksInBackward.contains({sweep.getSymName(), key.number.value()});
     declare(key, isSaved ? Scope::Saved : Scope::Chunk, isSaved ? Both : use,
             view({ShapedType::kDynamic, pick.getPlaces()}, Float32Type::get(sweep.getContext()), Layout::ColumnMajor));
   }

@@ -9,12 +9,10 @@ Attribute ScheduleBuilder::number(int64_t value) const { return dimension(Progra
 
 LaunchOp ScheduleBuilder::launch(OpBuilder &b, const Twine &kernel, Purpose purpose, Values values, Views views) {
   ProgramOp program = problem.program;
-  StringRef variant;
-  for (const auto &[name, unused] : values)
-    variant = llvm::is_contained(kVariants, name) ? name : variant;
-  TemplateOp source = templates->choose(purpose, problem.target->backend.prefix(), variant);
+  bool inParts = llvm::any_of(values, [](const auto &value) { return value.first == kParts; });
+  TemplateOp source = templates->choose(purpose, problem.target->backend.prefix(), inParts);
   if (!source) {
-    program.emitOpError() << "needs a template for " << stringifyPurpose(purpose) << (variant == "PARTS" ? " in parts" : "")
+    program.emitOpError() << "needs a template for " << stringifyPurpose(purpose) << (inParts ? " in parts" : "")
                           << ", and none serves " << problem.target->name();
     lacksTemplate = true;
   }
@@ -35,7 +33,7 @@ DictionaryAttr ScheduleBuilder::viewsOf(TemplateOp source, Views views) const {
   SmallVector<NamedAttribute> named;
   for (const auto &[name, key] : views)
     if (source && llvm::is_contained(source.getRoles(), b.getStringAttr(name))) {
-      BufferOp buffer = emitted[numbers.at({key.role, key.owner, key.entry.value_or(-1)})];
+      BufferOp buffer = emitted[numbers.at({key.role, key.owner, key.number.value_or(-1)})];
       named.push_back(b.getNamedAttr(name, FlatSymbolRefAttr::get(buffer)));
     }
   return b.getDictionaryAttr(named);
@@ -86,7 +84,7 @@ LogicalResult ScheduleBuilder::emit(int64_t first, int64_t end) {
 
 /// What people read for a buffer: its owner and a word for what it holds.
 static std::string nameOf(BufferKey key, Operation *part) {
-  std::string owner = key.owner.str(), entry = key.entry ? "_" + std::to_string(*key.entry) : "";
+  std::string owner = key.owner.str(), ofNumber = key.number ? "_" + std::to_string(*key.number) : "";
   switch (key.role) {
   case BufferRole::Hidden: return owner + "_hidden";
   case BufferRole::Weight: return owner + "_weight";
@@ -101,7 +99,7 @@ static std::string nameOf(BufferKey key, Operation *part) {
   case BufferRole::WeightGradient: return "gradient_" + owner + "_weight";
   case BufferRole::HiddenSum: return "sum_" + owner + "_hidden";
   case BufferRole::WeightSum: return "sum_" + owner + "_weight";
-  case BufferRole::Input: return owner + entry;
+  case BufferRole::Input: return owner + ofNumber;
   case BufferRole::InputMap: return "map_" + owner;
   case BufferRole::InputBlocks: return "blocks_" + owner;
   case BufferRole::InputSum: return "sum_" + owner;
@@ -109,11 +107,11 @@ static std::string nameOf(BufferKey key, Operation *part) {
   case BufferRole::Cotangent:
     return "cotangent_" + owner;
   case BufferRole::RowState:
-    return "state_" + owner + "_" + cast<StringAttr>(cast<SweepOp>(part).getStateNames()[*key.entry]).str();
-  case BufferRole::RowList: return "list_" + owner + entry;
-  case BufferRole::RowPick: return "picked_" + owner + entry;
+    return "state_" + owner + "_" + cast<StringAttr>(cast<SweepOp>(part).getStateNames()[*key.number]).str();
+  case BufferRole::RowList: return "list_" + owner + ofNumber;
+  case BufferRole::RowPick: return "picked_" + owner + ofNumber;
   case BufferRole::Result:
-    return "known_" + cast<StringAttr>(cast<FinishOp>(part).getResultNames()[*key.entry]).str();
+    return "known_" + cast<StringAttr>(cast<FinishOp>(part).getResultNames()[*key.number]).str();
   case BufferRole::TokenMap: return "tokens_map";
   case BufferRole::TokenSlots: return "tokens_slots";
   case BufferRole::WrongTokens: return "tokens_wrong";
@@ -136,7 +134,7 @@ void ScheduleBuilder::emitBuffers(OpBuilder &b) {
     Attribute owner = !hasOwner ? Attribute() : part ? Attribute(symbolOf(part)) : b.getStringAttr(key.owner);
     auto number = [&](std::optional<int64_t> value) { return value ? b.getI64IntegerAttr(*value) : IntegerAttr(); };
     auto alias = plan.alias >= 0 ? FlatSymbolRefAttr::get(emitted[plan.alias]) : FlatSymbolRefAttr();
-    auto op = BufferOp::create(b, ProgramOp(problem.program).getLoc(), name, plan.scope, key.role, owner, number(key.entry), alias,
+    auto op = BufferOp::create(b, ProgramOp(problem.program).getLoc(), name, plan.scope, key.role, owner, number(key.number), alias,
                                number(plan.window > 0 ? std::optional(plan.window) : std::nullopt), plan.tokensPerRow, type);
     symbols.insert(op); // gives another name where two buffers have the same
     emitted.push_back(op);
@@ -192,9 +190,7 @@ void ScheduleBuilder::emitSweep(OpBuilder &b, SweepOp sweep, bool makesStored) {
     bool projects = !stored || makesStored;
     int64_t rows = projects ? problem.tiles.TM : rowsOfStored(), columns = projects ? problem.tiles.TN : columnsOfStored();
     SmallVector<std::pair<StringRef, Attribute>> values{
-        {"TM", number(rows)}, {"TN", number(columns)}, {"TK", number(projectDepth())}, {"acc", f32}};
-    if (!sweep.getPlaces().empty() && listGroup() > 1)
-      values.push_back({"GROUP", number(listGroup())});
+        {"TM", number(rows)}, {"TN", number(columns)}, {"TK", number(projectDepth())}, {"GROUP", number(groupOf(sweep))}, {"acc", f32}};
     LaunchOp op = launch(b, sweep.getSymName() + (stored && hasRest ? "_stored" : ""), Purpose::Sweep, values);
     if (projects)
       op.setAlgorithm(projectAlgorithm());
@@ -308,7 +304,7 @@ void ScheduleBuilder::emitHiddenParts(OpBuilder &b, const ProjectionProblem &pro
   constexpr int64_t kTokensOfSum = 32;
   HiddenTile tile = hiddenTile(projection);
   SmallVector<std::pair<StringRef, Attribute>> common{{"TD", number(tile.hidden)},
-                                                      {"PARTS", number(hiddenParts(projection))},
+                                                      {kParts, number(hiddenParts(projection))},
                                                       {"WIDTH", number(partWidth(projection))},
                                                       {"ROW", number(hiddenSumColumns(projection))},
                                                       {"D", number(projection.hidden)},

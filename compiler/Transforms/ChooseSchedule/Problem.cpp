@@ -219,23 +219,23 @@ FailureOr<Problem> Problem::get(ProgramOp program, RequestAttr request, int64_t 
   SmallVector<StringRef> readAgain = problem.pairsOf(again), used = problem.pairsOf(program.getOperation());
 
   for (ProjectionAttr projection : request.getProjections()) {
-    ProjectionProblem entry;
-    entry.name = projection.getName();
-    entry.hidden = projection.getHidden();
+    ProjectionProblem part;
+    part.name = projection.getName();
+    part.hidden = projection.getHidden();
     Type element = projection.getElement(), hidden = projection.getHiddenMemory(), weight = projection.getWeightMemory();
     bool dots = element.isBF16() ? problem.facts.multipliesBF16 : element.isF16() && problem.facts.multipliesF16;
-    entry.hiddenElement = readAs(hidden, element);
-    entry.weightElement = readAs(weight, element);
-    entry.operand = dots ? element : Type(Float32Type::get(program.getContext()));
+    part.hiddenElement = readAs(hidden, element);
+    part.weightElement = readAs(weight, element);
+    part.operand = dots ? element : Type(Float32Type::get(program.getContext()));
     GradientAttr ofHidden = request.findGradient(OperandPart::Hidden, projection.getName());
     GradientAttr ofWeight = request.findGradient(OperandPart::Weight, projection.getName());
-    entry.wantsHidden = bool(ofHidden);
-    entry.wantsWeight = bool(ofWeight);
-    entry.hiddenGradient = gradientType(ofHidden, hidden);
-    entry.weightGradient = gradientType(ofWeight, weight);
-    entry.isReadAgain = llvm::is_contained(readAgain, entry.name);
-    entry.storedElement = storedElement(problem, entry);
-    problem.projections.push_back(entry);
+    part.wantsHidden = bool(ofHidden);
+    part.wantsWeight = bool(ofWeight);
+    part.hiddenGradient = gradientType(ofHidden, hidden);
+    part.weightGradient = gradientType(ofWeight, weight);
+    part.isReadAgain = llvm::is_contained(readAgain, part.name);
+    part.storedElement = storedElement(problem, part);
+    problem.projections.push_back(part);
   }
   problem.collectReads();
   for (StringRef name : used)

@@ -121,6 +121,8 @@ public:
   mlir::LogicalResult emit(int64_t first, int64_t end);
   /// How many vocabulary splits share the lists of a sweep: one task goes through all of them.
   int64_t listGroup() const;
+  /// The same of one sweep; 1 where it has no lists.
+  int64_t groupOf(SweepOp sweep) const { return sweep.getPlaces().empty() ? 1 : listGroup(); }
   /// The fewest tokens for which such tasks are enough for the units.
   int64_t leastTokensOfLists() const;
 

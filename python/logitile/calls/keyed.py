@@ -145,9 +145,9 @@ def clear() -> tuple[int, int]:
     folder = os.path.dirname(_path("") or "")
     count = size = 0
     with contextlib.suppress(OSError):
-        for entry in os.scandir(folder):
-            size += entry.stat().st_size
-            os.unlink(entry.path)
+        for file in os.scandir(folder):
+            size += file.stat().st_size
+            os.unlink(file.path)
             count += 1
     return count, size
 

@@ -64,7 +64,7 @@ def check_kernel(kernel: str, stage: str, describe: Callable[[], Mapping[str, An
     """
     if stage in ("spec", "plan"):
         raise CallValueError(f"stage '{stage}' has no kernels; leave 'kernel' out, or ask for a later stage")
-    names = [entry["name"] for entry in describe()["kernels"]]
+    names = [found["name"] for found in describe()["kernels"]]
     if kernel not in names:
         raise CallValueError(
             f"there is no kernel '{kernel}'{did_you_mean(kernel, names)}; it has {listed(names)}"

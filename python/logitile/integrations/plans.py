@@ -35,16 +35,16 @@ class Plan:
 
     Args:
         mesh: of one axis, whose processes have the slices; None where the plan leaves the layer whole.
-        entry: the placement of hidden states that are plain tensors.
-        exit: the placement of the logits.
+        incoming: the placement of hidden states that are plain tensors.
+        outgoing: the placement of the logits.
         is_local: whether the logits become plain tensors.
         own: the forward that Transformers gave the layer; None where hooks do the same.
         hooks: of PyTorch: one before the layer's forward and one behind it; none where `own` is there.
     """
 
     mesh: Any
-    entry: Any
-    exit: Any
+    incoming: Any
+    outgoing: Any
     is_local: bool
     own: Callable[..., Any] | None
     hooks: tuple[_Hook, ...]
@@ -60,13 +60,13 @@ class Plan:
 
         if self.mesh is None or isinstance(hidden, DTensor):
             return hidden
-        return DTensor.from_local(hidden, self.mesh, [self.entry], run_check=False)
+        return DTensor.from_local(hidden, self.mesh, [self.incoming], run_check=False)
 
     def leading(self, hidden: Tensor) -> tuple[int, ...]:
         """The axes of tokens of hidden states, with those of all processes."""
         found = list(hidden.shape[:-1])
-        if self.mesh is not None and self.entry.is_shard() and not hasattr(hidden, "placements"):
-            found[self.entry.dim] *= self.mesh.size()
+        if self.mesh is not None and self.incoming.is_shard() and not hasattr(hidden, "placements"):
+            found[self.incoming.dim] *= self.mesh.size()
         return tuple(found)
 
     def logits(self, layer: nn.Linear, hidden: Tensor) -> Any:
@@ -115,7 +115,7 @@ def plan_of(layer: nn.Linear, owner: str) -> Plan | None:
     """
     found = _of_forward(layer, owner) or _of_hooks(layer, owner)
     if found is not None and found.mesh is not None:
-        _check_entry(found.entry, owner)
+        _check_incoming(found.incoming, owner)
     return found
 
 
@@ -125,12 +125,13 @@ def check_logits(plan: Plan, owner: str) -> None:
     Raises:
         CallValueError: each process gets a part, and cannot tell.
     """
-    if plan.mesh is None or plan.exit.is_replicate() or (plan.exit.is_shard(-1) and not plan.is_local):
+    logits = plan.outgoing
+    if plan.mesh is None or logits.is_replicate() or (logits.is_shard(-1) and not plan.is_local):
         return
     kind = "plain tensors" if plan.is_local else "DTensors"
     raise CallValueError(
         f"the tensor parallel plan of {owner} gives the logits of its output layer as {kind} placed as "
-        f"{plan.exit}, but evaluation takes those of the whole vocabulary and of all tokens; {_REMEDY}"
+        f"{logits}, but evaluation takes those of the whole vocabulary and of all tokens; {_REMEDY}"
     )
 
 
@@ -233,10 +234,10 @@ def _check_style(style: str, owner: str) -> None:
         )
 
 
-def _check_entry(entry: Any, owner: str) -> None:
-    if entry.is_replicate() or (entry.is_shard() and entry.dim >= 0):
+def _check_incoming(incoming: Any, owner: str) -> None:
+    if incoming.is_replicate() or (incoming.is_shard() and incoming.dim >= 0):
         return
     raise CallValueError(
-        f"the tensor parallel plan of {owner} gives its output layer hidden states placed as {entry}, but a "
-        "head takes Replicate(), or Shard of an axis of tokens; set input_layouts of the layer so"
+        f"the tensor parallel plan of {owner} gives its output layer hidden states placed as {incoming}, but "
+        "a head takes Replicate(), or Shard of an axis of tokens; set input_layouts of the layer so"
     )

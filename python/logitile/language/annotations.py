@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-MAX_ENTRIES = 4096  # entries of a Token[..., K]; kMostReadPlaces in dialect/Limits.h
+MAX_ENTRIES = 4096  # entries of a Token[..., K]; kMostReadPlaces in dialect/types/Limits.h
 
 
 class EntriesMarker:

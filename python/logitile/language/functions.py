@@ -24,7 +24,7 @@ __all__ = (
     "vocab_size", "where",
 )  # fmt: skip
 
-MOST_PLACES = 1024  # kMostPlaces in dialect/Limits.h
+MOST_PLACES = 1024  # kMostPlaces in dialect/types/Limits.h
 
 # ---- selection ---------------------------------------------------------------------------------------------
 

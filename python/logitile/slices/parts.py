@@ -29,7 +29,7 @@ SLICE_OFFSET = "slice.offset"  # the array with the first column of a slice
 
 
 class Made(NamedTuple):
-    """An output of a part, or an entry of a state.
+    """An output of a part, or a slot or list of a state.
 
     Args:
         name: "loss", "forward0.max0".
@@ -173,9 +173,9 @@ def run(
     return {name: like.framework.to_framework(like, array) for name, array in outputs.items()}
 
 
-def of_side(side: str, entry: str) -> str:
-    """What a merge calls an entry of the state of its "first" or its "second" slice."""
-    return f"{side}.{entry}"
+def of_side(side: str, name: str) -> str:
+    """What a merge calls a slot or list of the state of its "first" or its "second" slice."""
+    return f"{side}.{name}"
 
 
 def inputs_of(call: Call, states: Mapping[str, Any]) -> list[NativeArray]:

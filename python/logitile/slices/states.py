@@ -84,7 +84,7 @@ class SliceState:
         source: which program it is of.
         sweep: number of the sweep that left it; forward ones come first.
         columns: the parts [first, end) of the vocabulary that it covers, ascending.
-        rows: what the sweep left, by entry: arrays of float32 or int64 in the leading dimensions of hidden.
+        rows: what the sweep left, by name: arrays of float32 or int64 in the leading dimensions of hidden.
             Those of lists have an axis behind: "forward0.list0.values" and "forward0.list0.indices" are the
             entries of the slice in order and their indices in the vocabulary, -1 where the slice has no more.
         earlier: the same of the sweeps before, of the whole vocabulary.
@@ -127,11 +127,11 @@ class SliceState:
 
     @property
     def complete(self) -> dict[str, Any]:
-        """What all sweeps left so far, by entry."""
+        """What all sweeps left so far, by name."""
         return {**self.earlier, **self.rows}
 
     def arrays(self) -> dict[str, Any]:
-        """What the last sweep left, by entry: what slices send each other. What sweeps before it left is the
+        """What the last sweep left, by name: what slices send each other. What sweeps before it left is the
         same everywhere.
         """
         return dict(self.rows)

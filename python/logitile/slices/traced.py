@@ -100,7 +100,7 @@ class TracedSlices:
         return [SliceArray("state", state=row) for sweep in range(number) for row in self._rows(sweep)]
 
     def _rows(self, number: int) -> list[str]:
-        """The entries that a sweep leaves."""
+        """The names of what a sweep leaves."""
         mode = "forward" if number < self.forward else "early"
         part = part_of("sweep", self._source, self._call, self._call.pairs[0].hidden, number, mode)
         found = part.states(self._call.tokens)

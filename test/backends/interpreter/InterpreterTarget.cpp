@@ -17,7 +17,7 @@ public:
   using Target::Target;
   std::string features() const override { return std::string(kFeatures); }
   TargetFacts facts() const override { return {}; }
-  TileTableRow tileTable() const override { return {"the interpreter's table", kTiles, features()}; }
+  TileList tileTable() const override { return {"the interpreter's table", kTiles, features()}; }
   std::string refuseTiles(const TileSizes &) const override { return ""; }
   /// One core that does a hundred million operations a second.
   Machine machine(int64_t) const override {

@@ -1,5 +1,4 @@
-// Kernel.cpp - operations on tiles, each as the loops that its description in dialect/TileOps.td
-// means.
+// Kernel.cpp - operations on tiles, each as the loops that its description means.
 #include "test/backends/interpreter/Kernel.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"

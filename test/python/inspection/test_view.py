@@ -130,7 +130,7 @@ def test_skeletons_are_named(program):
 
 
 def test_passes_of_a_stage(program):
-    by_stage = {entry["stage"]: entry["passes"] for entry in program["passes"]}
+    by_stage = {stage["stage"]: stage["passes"] for stage in program["passes"]}
     names = [each["name"] for each in by_stage["plan"]]
     assert names[:2] == ["logitile-differentiate", "logitile-form-sweeps"]
     assert "+  logitile.program @cross_entropy" in by_stage["plan"][1]["diff"]

@@ -159,7 +159,7 @@ def test_another_number_compiles_nothing():
     logits = deferred_logits(lambda given: compute_logits(given, table), {"hidden_states": hidden})
     for step in (1, 2, 3):
         cross_entropy(logits, labels, z_loss_scale=0.1 * step, label_smoothing=0.1 * step)
-    assert [entry["event"] for entry in lt.history()[-2:]] == ["hit", "hit"]
+    assert [record["event"] for record in lt.history()[-2:]] == ["hit", "hit"]
 
 
 def test_a_smoothing_that_is_traced_beside_probabilities():

@@ -199,7 +199,7 @@ def test_a_tensor_is_its_number_and_compiles_nothing(name, dtype):
     for step, value in enumerate(values):
         before = len(lt.history())
         found = outcome(run, option, torch.tensor(value, dtype=dtype))
-        compiled = [entry for entry in lt.history()[before:] if entry["event"] == "compile"]
+        compiled = [record for record in lt.history()[before:] if record["event"] == "compile"]
         assert not (step and compiled)
         wanted = outcome(run, option, value)
         assert found[0].dtype == wanted[0].dtype == torch.float32

@@ -128,7 +128,7 @@ def test_class_weights_get_no_gradient():
 def test_annealing_compiles_once():
     for step in (1, 2, 3):
         fused(**arguments(), lse_square_scale=1e-3 * step, label_smoothing=0.1 * step)
-    assert [entry["event"] for entry in lt.history()[-2:]] == ["hit", "hit"]
+    assert [record["event"] for record in lt.history()[-2:]] == ["hit", "hit"]
 
 
 def test_the_function_and_the_module():

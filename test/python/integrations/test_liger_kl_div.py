@@ -149,7 +149,7 @@ def test_names_and_order():
 def test_annealing_compiles_once():
     for step in (1, 2, 3):
         fused(**arguments(), temperature=1.0 + step, eps=1e-3 * step)
-    assert [entry["event"] for entry in lt.history()[-2:]] == ["hit", "hit"]
+    assert [record["event"] for record in lt.history()[-2:]] == ["hit", "hit"]
 
 
 def test_a_graph_without_a_break():

@@ -102,7 +102,7 @@ def test_no_token_counts(tokens):
 def test_annealing_compiles_once():
     for step in (1, 2, 3):
         scaled(**arguments(), temperature=1.0 + step)
-    assert [entry["event"] for entry in lt.history()[-2:]] == ["hit", "hit"]
+    assert [record["event"] for record in lt.history()[-2:]] == ["hit", "hit"]
 
 
 def test_a_graph_without_a_break():

@@ -75,7 +75,7 @@ def test_one_program_serves_all_numbers_of_tokens():
     for tokens in (60, 128, 513, 2048):
         given = arguments(leading=(tokens,))
         assert mine.linear_cross_entropy(**given).isfinite()
-    assert [entry["event"] for entry in lt.history()[-3:]] == ["hit"] * 3
+    assert [record["event"] for record in lt.history()[-3:]] == ["hit"] * 3
 
 
 @pytest.mark.contract("8 corners")

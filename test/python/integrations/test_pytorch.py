@@ -214,7 +214,7 @@ def test_annealed_smoothing_compiles_once():
     given = arguments()
     for smoothing in (0.1, 0.2, 0.3):
         mine.linear_cross_entropy(**given, label_smoothing=smoothing)
-    assert [entry["event"] for entry in lt.history()[-2:]] == ["hit", "hit"]
+    assert [record["event"] for record in lt.history()[-2:]] == ["hit", "hit"]
 
 
 @pytest.mark.parametrize(("changed", "message"), [

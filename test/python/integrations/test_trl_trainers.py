@@ -80,7 +80,7 @@ def trainer(kind, model, folder):
 def trained(kind, model, folder):
     made = trainer(kind, model, folder)
     made.train()
-    steps = [entry for entry in made.state.log_history if "loss" in entry]
+    steps = [step for step in made.state.log_history if "loss" in step]
     assert len(steps) == STEPS
     return steps, {name: p.detach().clone() for name, p in made.model.named_parameters()}
 

@@ -125,7 +125,7 @@ def test_annealing_compiles_once():
     head, given = lt.jit(losses.cross_entropy), arguments(losses.cross_entropy, vocab=29)
     for step in range(3):
         head(**given, label_smoothing=0.1 * step, z_loss=0.01 * step)
-    assert [entry["event"] for entry in lt.history()[-2:]] == ["hit", "hit"]
+    assert [record["event"] for record in lt.history()[-2:]] == ["hit", "hit"]
 
 
 def test_a_coefficient_has_one_place():

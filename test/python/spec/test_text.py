@@ -246,7 +246,7 @@ def test_every_kind_of_operation_survives_logitile_opt(logitile_opt):
 
 def test_cases_and_library_survive_logitile_opt(logitile_opt):
     texts = []
-    for loss in [entry[0] for entry in CASES.values()] + [
+    for loss in [case[0] for case in CASES.values()] + [
         x for x in vars(lt.losses).values() if isinstance(x, lt.Loss)
     ]:
         head = lt.jit(loss)

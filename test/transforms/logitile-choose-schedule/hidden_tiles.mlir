@@ -12,7 +12,7 @@
 // Blocks of a shared axis have a number of bytes: pairs of bf16 go twice as far as f32.
 // RUN: sed 's/$ELEMENT/bf16/; s/$GRADIENTS/<hidden of "z">, <weight of "z">/; s/$PLAN/mode = early, tokens = 4096, workspace = 1000000000, chunks = 0, accumulate = false/; s/cpu:avx2/cpu:avx512_bf16/' \
 // RUN:     %S/Inputs/square.mlir | %schedule | FileCheck %s --check-prefix=DOTS
-// DOTS: logitile.launch "squares" from @sweep<TK = 1024,
+// DOTS: logitile.launch "squares" from @sweep<GROUP = 1, TK = 1024,
 // DOTS: logitile.launch "z_hidden" from @contract_hidden<D = 512, TD = 512, TK = 448,
 // DOTS: logitile.launch "z_weight" from @contract_weight<D = 512, TD = 1024, TK = 1024,
 

@@ -5,7 +5,7 @@
 // CHECK-DAG: logitile.buffer @list_best_0 chunk row_list of @best[0] : !logitile.view<?x15xi64>
 // CHECK-DAG: logitile.buffer @known_values call result of @top[0] : !logitile.view<?x5xf32>
 // CHECK-DAG: logitile.buffer @known_indices call result of @top[1] : !logitile.view<?x5xi32>
-// CHECK: logitile.launch "best" from @sweep_of_lists<GROUP = 3, {{.*}}> using panels sweep @best
+// CHECK: logitile.launch "best" from @sweep<GROUP = 3, {{.*}}> using panels sweep @best
 // CHECK-NEXT: logitile.launch "top" from @finish_list<{{.*}}> sweep @best finish @top
 
 // RUN: sed 's/$TARGET/cuda:sm_80/' %s | %schedule | FileCheck %s --check-prefix=GPU

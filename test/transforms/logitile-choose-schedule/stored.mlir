@@ -9,7 +9,7 @@
 // CHECK-DAG: logitile.buffer @grad_z chunk logit_gradient of "z" alias @stored_z : !logitile.view<?x30000xf32, column_major>
 // CHECK: logitile.run forward {
 // CHECK-NEXT: logitile.launch "pack_z_rows" from @pack<D = 512, TM = 16, in = f32, op = f32> views {map = @map_z_hidden, packed = @packed_z_rows, source = @z_hidden}
-// CHECK-NEXT: logitile.launch "squares" from @sweep<TK = 256, TM = 512, TN = 120, acc = f32> using panels sweep @squares store
+// CHECK-NEXT: logitile.launch "squares" from @sweep<GROUP = 1, TK = 256, TM = 512, TN = 120, acc = f32> using panels sweep @squares store
 // CHECK-NEXT: logitile.launch "loss" from @finish<TM = 512> sweep @squares finish @loss
 // CHECK-NEXT: logitile.launch "pack_z_columns" from @pack
 // CHECK-NEXT: logitile.launch "gradient" from @gradient<CENTRE = 120, TK = 256, TM = 512, TN = 120, acc = f32> vocab_splits [0, 16]

@@ -4,7 +4,7 @@
 // RUN: %{early} -e 's/$ELEMENT/f16/' %S/Inputs/square.mlir | %schedule | FileCheck %s
 // Tiles of the weight's gradient have fewer rows than tiles of logits have columns. Vocabulary splits are whole tiles of both.
 // CHECK: logitile.schedule {{.*}} vocab_split 768 
-// CHECK: logitile.launch "squares" from @sweep<TK = 64, TM = 128, TN = 192, {{.*}} using wgmma
+// CHECK: logitile.launch "squares" from @sweep<GROUP = 1, TK = 64, TM = 128, TN = 192, {{.*}} using wgmma
 // CHECK: logitile.launch "z_hidden" {{.*}} using wgmma
 // CHECK: logitile.launch "z_weight" {{.*}}TN = 128, {{.*}} using wgmma
 

@@ -38,7 +38,7 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
     logitile.buffer @grad_z chunk logit_gradient of "z" alias @stored_z : !logitile.view<?x300xf32>
     logitile.buffer @gradient_z_hidden output hidden_gradient of "z" : !logitile.view<?x24xf32>
     logitile.run forward {
-      logitile.launch "project" from @sweep<TM = 64, TN = 32, TK = 16, acc = f32> using panels
+      logitile.launch "project" from @sweep<TM = 64, TN = 32, TK = 16, GROUP = 1, acc = f32> using panels
       logitile.launch "gradient" from @gradient<TM = 64, TN = 32, TK = 16, CENTRE = 32, acc = f32>
       logitile.launch "hidden" from @contract_hidden<TM = 64, TD = 8, TK = 16, D = 24, in = f32, g = f32, out = f32, acc = f32> using panels
           input "z" views {grad = @grad_z, weight = @z_weight, out = @gradient_z_hidden}

@@ -96,7 +96,7 @@ logitile.program @p vocab 256 outputs [] indices [] checked [] {
     logitile.buffer @lse chunk result of @f[0] : !logitile.view<?xf32>
     logitile.buffer @grad_z chunk logit_gradient of "z" : !logitile.view<?x256xbf16, column_major>
     logitile.run forward {
-      logitile.launch "sweep" from @sweep<TM = 64, TN = 32, TK = 16, acc = f32> using panels sweep @s store
+      logitile.launch "sweep" from @sweep<TM = 64, TN = 32, TK = 16, GROUP = 1, acc = f32> using panels sweep @s store
       logitile.launch "gradient" from @gradient<TM = 64, TN = 32, TK = 16, CENTRE = 32, acc = f32>
       logitile.launch "fused" from @gradient<TM = 64, TN = 32, TK = 16, CENTRE = 32, acc = f32> sweep @fused
     }

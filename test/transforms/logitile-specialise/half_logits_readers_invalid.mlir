@@ -38,7 +38,7 @@ logitile.program @p vocab 256 outputs [] indices [] checked [] {
     logitile.buffer @state_sum chunk row_state of @s[1] : !logitile.view<1x?xf32>
     logitile.run forward {
       // expected-error @+1 {{'logitile.launch' op reads logits 'z' of 16 bits in sweep @s; only gradients know their base}}
-      logitile.launch "sweep" from @sweep<TM = 64, TN = 32, TK = 16, acc = f32> sweep @s
+      logitile.launch "sweep" from @sweep<TM = 64, TN = 32, TK = 16, GROUP = 1, acc = f32> sweep @s
     }
   }
 }

@@ -37,7 +37,7 @@ logitile.program @p vocab 256 outputs [] indices [] checked [] {
     logitile.buffer @state_sum chunk row_state of @s[1] : !logitile.view<1x?xf32>
     logitile.run forward {
       // expected-error @+1 {{'logitile.launch' op has logits 'z' in 16 bits, but the schedule has no buffer for centre of "z"}}
-      logitile.launch "sweep" from @sweep<TM = 64, TN = 32, TK = 16, acc = f32> using panels sweep @s store
+      logitile.launch "sweep" from @sweep<TM = 64, TN = 32, TK = 16, GROUP = 1, acc = f32> using panels sweep @s store
     }
   }
 }
@@ -79,7 +79,7 @@ logitile.program @p vocab 256 outputs [] indices [] checked [] {
     logitile.buffer @state_sum chunk row_state of @s[1] : !logitile.view<1x?xf32>
     logitile.run forward {
       // expected-error @+1 {{'logitile.launch' op has logits 'z' in 16 bits; they need one running maximum, of the first sweep, to be relative to}}
-      logitile.launch "sweep" from @sweep<TM = 64, TN = 32, TK = 16, acc = f32> using panels sweep @s store
+      logitile.launch "sweep" from @sweep<TM = 64, TN = 32, TK = 16, GROUP = 1, acc = f32> using panels sweep @s store
     }
   }
 }
@@ -126,7 +126,7 @@ logitile.program @p vocab 256 outputs [] indices [] checked [] {
     logitile.buffer @state_sum chunk row_state of @s[1] : !logitile.view<1x?xf32>
     logitile.run forward {
       // expected-error @+1 {{'logitile.launch' op has logits 'z' and 'y' in 16 bits; one exponential has one base}}
-      logitile.launch "sweep" from @sweep<TM = 64, TN = 32, TK = 16, acc = f32> using panels sweep @s store
+      logitile.launch "sweep" from @sweep<TM = 64, TN = 32, TK = 16, GROUP = 1, acc = f32> using panels sweep @s store
     }
   }
 }

@@ -66,7 +66,7 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
     logitile.buffer @known_x chunk result of @f[0] : !logitile.view<?xf32>
     logitile.buffer @state_a_any chunk row_state of @a[0] : !logitile.view<3x?xi1>
     logitile.run forward {
-      logitile.launch "sweep" from @sweep<TM = 64, TN = 32, TK = 16, acc = f32> sweep @a
+      logitile.launch "sweep" from @sweep<TM = 64, TN = 32, TK = 16, GROUP = 1, acc = f32> sweep @a
     }
   }
 }

@@ -56,8 +56,8 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
     logitile.buffer @state_students_last chunk row_state of @students[0] : !logitile.view<3x?xf32>
     logitile.buffer @state_s_sum chunk row_state of @s[0] : !logitile.view<3x?xf32>
     logitile.run forward {
-      logitile.launch "sweep" from @sweep<TM = 64, TN = 32, TK = 16, acc = f32> using panels sweep @s store
-      logitile.launch "one" from @sweep<TM = 64, TN = 32, TK = 16, acc = f32> using panels sweep @students store
+      logitile.launch "sweep" from @sweep<TM = 64, TN = 32, TK = 16, GROUP = 1, acc = f32> using panels sweep @s store
+      logitile.launch "one" from @sweep<TM = 64, TN = 32, TK = 16, GROUP = 1, acc = f32> using panels sweep @students store
     }
   }
 }

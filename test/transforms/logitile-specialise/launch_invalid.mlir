@@ -23,7 +23,7 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
   logitile.schedule tokens [0, 4096) vocab_split 100 stored 0 {
     logitile.run forward {
       // expected-error @+1 {{'logitile.launch' op names sweep @s, which the program does not have}}
-      logitile.launch "k" from @sweep<TM = 64, TN = 32, TK = 16, acc = f32> sweep @s
+      logitile.launch "k" from @sweep<TM = 64, TN = 32, TK = 16, GROUP = 1, acc = f32> sweep @s
     }
   }
 }

@@ -60,7 +60,7 @@ logitile.program @p vocab 301 outputs [] indices [] checked [] {
     logitile.buffer @state_s_max chunk row_state of @s[0] : !logitile.view<4x?xf32>
     logitile.buffer @state_s_sum chunk row_state of @s[1] : !logitile.view<4x?xf32>
     logitile.run forward {
-      logitile.launch "sweep" from @sweep<TM = 64, TN = 32, TK = 16, acc = f32> sweep @s
+      logitile.launch "sweep" from @sweep<TM = 64, TN = 32, TK = 16, GROUP = 1, acc = f32> sweep @s
     }
   }
 }

@@ -19,7 +19,7 @@ public:
   explicit TableTarget(std::string table) : Target(kBackend), table(std::move(table)) {}
   std::string features() const override { return "a"; }
   TargetFacts facts() const override { return {}; }
-  TileTableRow tileTable() const override { return {"tiles.json", table, features()}; }
+  TileList tileTable() const override { return {"tiles.json", table, features()}; }
   std::string refuseTiles(const TileSizes &sizes) const override { return refuseUnlessMultiples(*this, sizes, {"TM"}, 2); }
   Machine machine(int64_t) const override { return {}; }
   void addDevicePasses(mlir::OpPassManager &) const override {}
@@ -31,7 +31,7 @@ private:
 };
 
 const std::string kSizes = R"("TM": 8, "TN": 16, "TD": 8, "TKproject": 4, "TKhidden": 4, "TKweight": 4)";
-const std::string kEntry = R"({"values": 1, )" + kSizes + "}";
+const std::string kRow = R"({"values": 1, )" + kSizes + "}";
 
 /// Why the table has no sizes for the target.
 std::string refusal(const std::string &table, int64_t values = 1) {
@@ -40,7 +40,7 @@ std::string refusal(const std::string &table, int64_t values = 1) {
   EXPECT_FALSE(findTileSizes(TableTarget(table), values, {}, error)) << table;
   return error;
 }
-std::string refusalOfEntry(const std::string &entry) { return refusal(R"({"a": [)" + kEntry + ", " + entry + "]}"); }
+std::string refusalOfRow(const std::string &row) { return refusal(R"({"a": [)" + kRow + ", " + row + "]}"); }
 std::shared_ptr<const Target> targetOf(std::string_view name) {
   std::string error;
   std::shared_ptr<const Target> target = findTarget(name, error);
@@ -49,8 +49,8 @@ std::shared_ptr<const Target> targetOf(std::string_view name) {
 }
 } // namespace
 
-TEST(TileTable, HasEntriesForSoManyTiles) {
-  TableTarget target(R"({"a": [)" + kEntry + R"(, {"values": 2, "TM": 4, "TN": 8, "TD": 8, "TKproject": 4, "TKhidden": 4, "TKweight": 4}]})");
+TEST(TileTable, HasRowsForSoManyTiles) {
+  TableTarget target(R"({"a": [)" + kRow + R"(, {"values": 2, "TM": 4, "TN": 8, "TD": 8, "TKproject": 4, "TKhidden": 4, "TKweight": 4}]})");
   std::string error;
   EXPECT_EQ(listTileSizes(target, 1, error).size(), 2u);
   ASSERT_EQ(listTileSizes(target, 2, error).size(), 1u);
@@ -81,34 +81,34 @@ TEST(TileTable, EveryTargetHasARow) {
 }
 
 TEST(TileTable, AMissingRowIsNamed) {
-  EXPECT_EQ(refusal(R"({"c": [)" + kEntry + R"(], "b": [)" + kEntry + "]}"), "tile table 'tiles.json' has no row 'a'; it has 'b', 'c'");
+  EXPECT_EQ(refusal(R"({"c": [)" + kRow + R"(], "b": [)" + kRow + "]}"), "tile table 'tiles.json' has no list 'a'; it has 'b', 'c'");
 }
 
 TEST(TileTable, ItsShapeIsChecked) {
   EXPECT_EQ(refusal("{"), "tile table 'tiles.json': [1:1, byte=1]: Expected object key");
-  EXPECT_EQ(refusal("[]"), "tile table 'tiles.json' is []; it must be an object that has a row for each target");
-  EXPECT_EQ(refusal(R"({"a": {}})"), "tile table 'tiles.json', row 'a' is {}; it must be a list of entries, at least one");
-  EXPECT_EQ(refusal(R"({"a": []})"), "tile table 'tiles.json', row 'a' is []; it must be a list of entries, at least one");
+  EXPECT_EQ(refusal("[]"), "tile table 'tiles.json' is []; it must be an object that has a list for each target");
+  EXPECT_EQ(refusal(R"({"a": {}})"), "tile table 'tiles.json', list 'a' is {}; it must be a list of rows, at least one");
+  EXPECT_EQ(refusal(R"({"a": []})"), "tile table 'tiles.json', list 'a' is []; it must be a list of rows, at least one");
 }
 
-TEST(TileTable, EveryEntryIsChecked) {
-  const std::string place = "tile table 'tiles.json', row 'a', entry 2", keys = "values, TM, TN, TD, TKproject, TKhidden, TKweight";
-  EXPECT_EQ(refusalOfEntry("7"), place + " is 7; it must be an object with the keys " + keys);
-  EXPECT_EQ(refusalOfEntry("null"), place + " is null; it must be an object with the keys " + keys);
-  EXPECT_EQ(refusalOfEntry(R"({"values": 1, "TX": 3, )" + kSizes + "}"), place + " has the key 'TX'; the keys are " + keys);
-  EXPECT_EQ(refusalOfEntry("{" + kSizes + "}"), place + " has no key 'values'; the keys are " + keys);
-  EXPECT_EQ(refusalOfEntry(R"({"values": 1})"), place + " has no key 'TM'; the keys are " + keys);
+TEST(TileTable, EveryRowIsChecked) {
+  const std::string place = "tile table 'tiles.json', list 'a', row 2", keys = "values, TM, TN, TD, TKproject, TKhidden, TKweight";
+  EXPECT_EQ(refusalOfRow("7"), place + " is 7; it must be an object with the keys " + keys);
+  EXPECT_EQ(refusalOfRow("null"), place + " is null; it must be an object with the keys " + keys);
+  EXPECT_EQ(refusalOfRow(R"({"values": 1, "TX": 3, )" + kSizes + "}"), place + " has the key 'TX'; the keys are " + keys);
+  EXPECT_EQ(refusalOfRow("{" + kSizes + "}"), place + " has no key 'values'; the keys are " + keys);
+  EXPECT_EQ(refusalOfRow(R"({"values": 1})"), place + " has no key 'TM'; the keys are " + keys);
   for (std::string value : {"0", "-1", "1.5", "16385", "\"2\"", "null", "[1]"})
-    EXPECT_EQ(refusalOfEntry(R"({"values": )" + value + ", " + kSizes + "}"),
+    EXPECT_EQ(refusalOfRow(R"({"values": )" + value + ", " + kSizes + "}"),
               place + ", key 'values' is " + value + "; it must be an integer from 1 to 16384");
 }
 
 TEST(TileTable, RowsOfOtherTargetsAreCheckedToo) {
-  EXPECT_EQ(refusal(R"({"a": [)" + kEntry + R"(], "b": [7]})").substr(0, 51), "tile table 'tiles.json', row 'b', entry 1 is 7; it ");
+  EXPECT_EQ(refusal(R"({"a": [)" + kRow + R"(], "b": [7]})").substr(0, 50), "tile table 'tiles.json', list 'b', row 1 is 7; it ");
 }
 
 TEST(TileTable, WhatKernelsCannotHaveIsRefused) {
-  const std::string rest = R"("TD": 8, "TKproject": 4, "TKhidden": 4, "TKweight": 4})", place = "tile table 'tiles.json', row 'a', entry 2: ";
-  EXPECT_EQ(refusalOfEntry(R"({"values": 1, "TM": 7, "TN": 16, )" + rest), place + "tile size 'TM' is 7; 'test:a' takes multiples of 2");
-  EXPECT_EQ(refusalOfEntry(R"({"values": 1, "TM": 8, "TN": 1, )" + rest), place + "tile size 'TN' is 1; tiles have 2 vocabulary entries at least");
+  const std::string rest = R"("TD": 8, "TKproject": 4, "TKhidden": 4, "TKweight": 4})", place = "tile table 'tiles.json', list 'a', row 2: ";
+  EXPECT_EQ(refusalOfRow(R"({"values": 1, "TM": 7, "TN": 16, )" + rest), place + "tile size 'TM' is 7; 'test:a' takes multiples of 2");
+  EXPECT_EQ(refusalOfRow(R"({"values": 1, "TM": 8, "TN": 1, )" + rest), place + "tile size 'TN' is 1; tiles have 2 vocabulary entries at least");
 }

@@ -239,7 +239,7 @@ void stand_in::destroyContext(Context context) {
   stack.pop_back();
   for (const auto &module : state->modules)
     module->isAlive &= module->context != context;
-  std::erase_if(state->memory, [&](const auto &entry) { return entry.second.context == context; });
+  std::erase_if(state->memory, [&](const auto &known) { return known.second.context == context; });
 }
 void stand_in::makePrimaryCurrent(int device, bool isCurrent) {
   if (isCurrent)

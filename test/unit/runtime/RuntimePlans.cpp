@@ -46,16 +46,16 @@ private:
   // ---- buffers
   BufferPlan &buffer(const std::string &name, BufferRole role, int64_t owner, Scope scope, int64_t rows, int64_t columns = 1,
                      ElementType element = ElementType::F32, Layout layout = Layout::Strided) {
-    BufferPlan entry;
-    entry.name = name;
-    entry.role = role;
-    entry.owner = owner;
-    entry.scope = scope;
-    entry.layout = layout;
-    entry.element = element;
-    entry.rows = rows;
-    entry.columns = columns;
-    plan.buffers.push_back(entry);
+    BufferPlan buffer;
+    buffer.name = name;
+    buffer.role = role;
+    buffer.owner = owner;
+    buffer.scope = scope;
+    buffer.layout = layout;
+    buffer.element = element;
+    buffer.rows = rows;
+    buffer.columns = columns;
+    plan.buffers.push_back(buffer);
     return plan.buffers.back();
   }
   /// By the names above, which only this file knows.
@@ -166,13 +166,13 @@ private:
     return first;
   }
   StepPlan loop(StepKind kind, int64_t step, int64_t first, int64_t end, std::vector<StepPlan> body) {
-    StepPlan entry;
-    entry.kind = kind;
-    entry.step = step;
-    entry.first = first;
-    entry.end = end;
-    entry.body = std::move(body);
-    return entry;
+    StepPlan planned;
+    planned.kind = kind;
+    planned.step = step;
+    planned.first = first;
+    planned.end = end;
+    planned.body = std::move(body);
+    return planned;
   }
 
   const std::vector<std::string> logits{"packed_z_rows", "z_weight", "bias", "mask", "map_mask"};

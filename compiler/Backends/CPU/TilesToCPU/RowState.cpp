@@ -3,7 +3,7 @@
 // state in registers.
 #include "compiler/Backends/CPU/TilesToCPU/Elementwise.h"
 #include "compiler/Conversion/KnownCandidates.h"
-#include "compiler/Conversion/SparseEntries.h"
+#include "compiler/Conversion/SparseSlots.h"
 #include "compiler/Conversion/Tiles/RowUpdate.h"
 using namespace mlir;
 using namespace logitile;
@@ -21,7 +21,7 @@ namespace {
 class Update : public RowUpdate {
 public:
   Update(KernelContext &k, UpdateStateOp op)
-      : RowUpdate(k.e, op), k(k), e(k.e), inputs(k, op.getInputs()), column(k.scalar(op.getColumn())), sparse(findSparseEntries(op)),
+      : RowUpdate(k.e, op), k(k), e(k.e), inputs(k, op.getInputs()), column(k.scalar(op.getColumn())), sparse(findSparseSlots(op)),
         known(findKnownCandidates(op)) {}
 
   LogicalResult check() {
@@ -38,8 +38,8 @@ public:
       stateTiles.push_back(k.takeOver(row));
     if (!sparse.empty())
       distances = k.allocate(e.i32, e.lanes);
-    for (const SparseEntry &entry : sparse)
-      found.push_back(k.allocate(typeOf(entry.entry), e.lanes));
+    for (const SparseSlot &pick : sparse)
+      found.push_back(k.allocate(typeOf(pick.slot), e.lanes));
     for (const KnownCandidate &candidate : known)
       places.push_back(k.allocate(candidate.value.getType(), mostLines() * e.lanes));
     Tile extent = stateTiles[0]; // all rows of the state where no input has one for each token
@@ -61,8 +61,8 @@ private:
   void emitGroup(Int lane) {
     Widener group(e, e.lanes);
     Emitter::Values state = fold(LaneGroup(k, inputs, lane, inputs.columns(), column), group);
-    for (auto [i, entry] : llvm::enumerate(sparse))
-      state[entry.entry] = findEntry(group, lane, entry, found[i], state[entry.entry]);
+    for (auto [i, pick] : llvm::enumerate(sparse))
+      state[pick.slot] = findPick(group, lane, pick, found[i], state[pick.slot]);
     mergeState(group, lane, state);
   }
 
@@ -74,22 +74,22 @@ private:
     for (auto [candidate, place] : llvm::zip_equal(known, places))
       values.map(candidate.value, e.load(e.at(place, at.place * e.lanes), e.lanes));
   }
-  bool isFoundApart(unsigned entry) const override {
-    return llvm::any_of(sparse, [&](const SparseEntry &other) { return other.entry == entry; });
+  bool isFoundApart(unsigned slot) const override {
+    return llvm::any_of(sparse, [&](const SparseSlot &pick) { return pick.slot == slot; });
   }
 
   /// Hardly any token has its entry in this tile, so lanes are looked at one by one only where some
   /// has.
-  Value findEntry(Widener &group, Int lane, const SparseEntry &entry, Place found, Value start) {
+  Value findPick(Widener &group, Int lane, const SparseSlot &pick, Place found, Value start) {
     Value first = arith::TruncIOp::create(e, e.i32, column), count = arith::TruncIOp::create(e, e.i32, inputs.columns());
-    Value distance = arith::SubIOp::create(e, group.get(entry.index), e.spread(first, e.lanes));
+    Value distance = arith::SubIOp::create(e, group.get(pick.index), e.spread(first, e.lanes));
     Value isHere = arith::CmpIOp::create(e, arith::CmpIPredicate::ult, distance, e.spread(count, e.lanes));
     auto visit = [&]() -> Emitter::Values {
       e.store(start, found);
       e.store(distance, distances);
       e.loop(e.integer(e.lanes), [&](Int i) {
         Int line = e.extend(e.load(e.at(distances, i)));
-        e.when(isLess(line, inputs.columns()), [&] { e.store(entryAt(entry.entry, line, lane + i), e.at(found, i)); });
+        e.when(isLess(line, inputs.columns()), [&] { e.store(slotAt(pick.slot, line, lane + i), e.at(found, i)); });
       });
       return {e.load(found, e.lanes)};
     };
@@ -110,18 +110,18 @@ private:
     }
     return arguments;
   }
-  /// The entry after the update, for one token and one line. Reads its own inputs: there may be as
-  /// many entries as inputs.
-  Value entryAt(unsigned entry, Int line, Int lane) {
+  /// The slot after the update, for one token and one line. Reads its own inputs: there may be as
+  /// many slots as inputs.
+  Value slotAt(unsigned slot, Int line, Int lane) {
     Widener scalar(e, 0);
     ValueRange arguments = inputArguments(op.getUpdate(), stateSize);
-    llvm::DenseSet<Value> read = argumentsOf(yielded(op.getUpdate(), entry));
+    llvm::DenseSet<Value> read = argumentsOf(yielded(op.getUpdate(), slot));
     auto isRead = [&](Value argument) { return read.contains(argument); };
     inputs.mapUniform(scalar, arguments, lane, 0, isRead);
     inputs.mapLine(scalar, arguments, line, lane, 0, isRead);
     scalar.setColumn(op.getUpdate(), column + line);
-    scalar.map(op.getUpdate().getArgument(entry), scalar.get(yielded(op.getInit(), entry)));
-    return scalar.get(yielded(op.getUpdate(), entry));
+    scalar.map(op.getUpdate().getArgument(slot), scalar.get(yielded(op.getInit(), slot)));
+    return scalar.get(yielded(op.getUpdate(), slot));
   }
 
   void mergeState(const Widener &group, Int lane, ValueRange state) {
@@ -134,10 +134,10 @@ private:
   Emitter &e;
   RegionInputs inputs;
   Int column;
-  SmallVector<SparseEntry> sparse;
+  SmallVector<SparseSlot> sparse;
   SmallVector<Tile> stateTiles;
   Place distances;
-  SmallVector<Place> found; // one group of lanes for each sparse entry
+  SmallVector<Place> found; // one group of lanes for each sparse slot
   SmallVector<KnownCandidate> known;
   SmallVector<Place> places; // lines of one group of lanes for each known candidate
 };

@@ -198,20 +198,20 @@ CodeBuilder::Values KernelContext::valuesOf(MapOp merge) {
 /// In the threads with part 0 of their rows: the states of all parts, in their order.
 CodeBuilder::Values KernelContext::joinParts(scf::ForOp loop, MapOp merge, Int part, ValueRange mine) {
   const Sharing &sharing = threads.sharing;
-  int64_t bytes = (sharing.parts - 1) * sharing.rows * 4; // of an entry of the state
+  int64_t bytes = (sharing.parts - 1) * sharing.rows * 4; // of a slot of the state
   Int memory = scratch(mine.size() * bytes);
-  auto placeOf = [&](size_t entry, Int line) { return e.at(e.shared(memory + entry * bytes, mine[entry].getType()), line); };
+  auto placeOf = [&](size_t slot, Int line) { return e.at(e.shared(memory + slot * bytes, mine[slot].getType()), line); };
   e.barrier(); // whoever used this memory before is done
   e.when(isLess(e.integer(0), part), [&] {
-    for (auto [entry, value] : llvm::enumerate(mine))
-      e.store(value, placeOf(entry, e.thread() - sharing.rows));
+    for (auto [slot, value] : llvm::enumerate(mine))
+      e.store(value, placeOf(slot, e.thread() - sharing.rows));
   });
   e.barrier();
   auto join = [&] {
     return e.loop(e.integer(sharing.parts - 1), mine, [&](Int other, ValueRange state) {
       adopt(loop, loop.getRegionIterArgs(), state);
-      for (auto [entry, value] : llvm::enumerate(merge.getInputs().slice(state.size(), state.size())))
-        setTile(value, Tile{cast<TileType>(value.getType()), {e.load(placeOf(entry, e.thread() + other * sharing.rows))}, {}});
+      for (auto [slot, value] : llvm::enumerate(merge.getInputs().slice(state.size(), state.size())))
+        setTile(value, Tile{cast<TileType>(value.getType()), {e.load(placeOf(slot, e.thread() + other * sharing.rows))}, {}});
       (void)convertMap(*this, merge); // which was converted before
       return valuesOf(merge);
     });

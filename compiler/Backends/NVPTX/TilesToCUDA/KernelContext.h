@@ -5,7 +5,7 @@
 #include "compiler/Backends/NVPTX/TilesToCUDA/TensorMaps.h"
 #include "compiler/Backends/NVPTX/TilesToCUDA/Threads.h"
 #include "compiler/Conversion/Tiles/KernelTiles.h"
-#include "dialect/Workspace.h"
+#include "dialect/checks/Workspace.h"
 #include <functional>
 
 namespace logitile::cuda {

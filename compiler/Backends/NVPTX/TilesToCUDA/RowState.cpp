@@ -3,7 +3,7 @@
 // a row, then the warps beside each other, join what they have by the merge region.
 #include "compiler/Backends/NVPTX/TilesToCUDA/Elementwise.h"
 #include "compiler/Conversion/KnownCandidates.h"
-#include "compiler/Conversion/SparseEntries.h"
+#include "compiler/Conversion/SparseSlots.h"
 #include "compiler/Conversion/Tiles/RowUpdate.h"
 using namespace mlir;
 
@@ -13,7 +13,7 @@ namespace {
 class Update : public RowUpdate {
 public:
   Update(KernelContext &k, UpdateStateOp op)
-      : RowUpdate(k.e, op), k(k), e(k.e), inputs(k, op.getInputs()), column(k.scalar(op.getColumn())), sparse(findSparseEntries(op)),
+      : RowUpdate(k.e, op), k(k), e(k.e), inputs(k, op.getInputs()), column(k.scalar(op.getColumn())), sparse(findSparseSlots(op)),
         known(findKnownCandidates(op)) {}
 
   LogicalResult check() {
@@ -24,10 +24,10 @@ public:
 
   void emit() {
     const Sharing &sharing = k.threads.sharing;
-    int64_t bytes = sharing.rows * sharing.warpColumns * 4; // of an entry
+    int64_t bytes = sharing.rows * sharing.warpColumns * 4; // of a slot
     Int scratch = k.scratch(stateSize * bytes);
-    for (unsigned entry = 0; entry < stateSize; ++entry)
-      parts.push_back(e.shared(scratch + entry * bytes, typeOf(entry)));
+    for (unsigned slot = 0; slot < stateSize; ++slot)
+      parts.push_back(e.shared(scratch + slot * bytes, typeOf(slot)));
     bool mayClip = op.getLimit() % sharing.columns != 0;
     e.barrier(); // parts of the tile before are read
     PassedTiles passed(k, op, op.getInputs());
@@ -44,8 +44,8 @@ public:
 
 private:
   /// Where warps leave the state of a row: one after the other in the order of their columns.
-  Place partOf(unsigned entry, Int row, Int warpColumn) {
-    return e.at(parts[entry], warpColumn * k.threads.sharing.rows + row);
+  Place partOf(unsigned slot, Int row, Int warpColumn) {
+    return e.at(parts[slot], warpColumn * k.threads.sharing.rows + row);
   }
 
   /// Returns the loop over its rows.
@@ -99,23 +99,23 @@ private:
     ThreadRow row(k, inputs, inputs.readRow(loop, rowSlot), {k.threads.sharing.columnSlots(), areLooped, numberAt, insideAt}, kept);
     current = &row;
     CodeBuilder::Values state = fold(row, group);
-    for (const SparseEntry &entry : sparse)
-      if (isFoundApart(entry.entry))
-        state[entry.entry] = findEntry(row, group, entry, state);
+    for (const SparseSlot &pick : sparse)
+      if (isFoundApart(pick.slot))
+        state[pick.slot] = findPick(row, group, pick, state);
     for (int64_t mask : {1, 2}) {
       CodeBuilder::Values other = llvm::map_to_vector(state, [&](Value value) { return exchange(value, mask); });
       state = merge(group, state, other);
     }
     e.when(isEqual(k.threads.quad, 0), [&] {
-      for (auto [entry, value] : llvm::enumerate(state))
-        e.store(value, partOf(entry, k.threads.row(rowSlot), k.threads.warpColumn));
+      for (auto [slot, value] : llvm::enumerate(state))
+        e.store(value, partOf(slot, k.threads.row(rowSlot), k.threads.warpColumn));
     });
   }
 
-  /// A loop over columns stays one loop: another one for an entry would pass all their values on
+  /// A loop over columns stays one loop: another one for a slot would pass all their values on
   /// once more.
-  bool isFoundApart(unsigned entry) const override {
-    return !areLooped && llvm::any_of(sparse, [&](const SparseEntry &other) { return other.entry == entry; });
+  bool isFoundApart(unsigned slot) const override {
+    return !areLooped && llvm::any_of(sparse, [&](const SparseSlot &pick) { return pick.slot == slot; });
   }
 
   /// Whether a column is the one that is looked for: how far that is from this thread's first one
@@ -128,19 +128,19 @@ private:
   }
 
   /// Hardly any row has its entry in this tile, so its columns are compared only where it has.
-  Value findEntry(const ThreadRow &row, Widener &group, const SparseEntry &entry, const CodeBuilder::Values &start) {
-    Value distance = arith::SubIOp::create(e, group.get(entry.index), e.narrow(column));
+  Value findPick(const ThreadRow &row, Widener &group, const SparseSlot &pick, const CodeBuilder::Values &start) {
+    Value distance = arith::SubIOp::create(e, group.get(pick.index), e.narrow(column));
     Value columns = e.constant(e.getI32IntegerAttr(k.threads.sharing.columns));
     Value isHere = arith::CmpIOp::create(e, arith::CmpIPredicate::ult, distance, columns);
     auto compare = [&]() -> CodeBuilder::Values {
       CodeBuilder::Values state = start;
       fromFirst = arith::SubIOp::create(e, distance, e.narrow(k.threads.column(0)));
-      compared = &entry;
-      updateEntries(row, group, {entry.entry}, state);
+      compared = &pick;
+      updateSlots(row, group, {pick.slot}, state);
       compared = nullptr;
-      return {state[entry.entry]};
+      return {state[pick.slot]};
     };
-    return e.choose(isHere, typeOf(entry.entry), compare, [&] { return CodeBuilder::Values{start[entry.entry]}; })[0];
+    return e.choose(isHere, typeOf(pick.slot), compare, [&] { return CodeBuilder::Values{start[pick.slot]}; })[0];
   }
 
   Value exchange(Value value, int64_t mask) {
@@ -173,8 +173,8 @@ private:
       CodeBuilder::Values joined = state;
       for (int64_t warp = 0; warp < sharing.warpColumns; ++warp) {
         CodeBuilder::Values part;
-        for (unsigned entry = 0; entry < stateSize; ++entry)
-          part.push_back(e.load(partOf(entry, e.thread(), e.integer(warp))));
+        for (unsigned slot = 0; slot < stateSize; ++slot)
+          part.push_back(e.load(partOf(slot, e.thread(), e.integer(warp))));
         joined = merge(uniform, joined, part);
       }
       return joined;
@@ -193,15 +193,15 @@ private:
   Emitter &e;
   RegionInputs inputs;
   Int column;
-  SmallVector<Place> parts;    // for each entry of the state
+  SmallVector<Place> parts;    // for each slot of the state
   bool areLooped = false;      // this thread's columns
   bool clips = false;          // some of them may not exist
   SmallVector<Int> numbers;    // of the columns, and whether they exist, where some may not and each has its own code
   SmallVector<Value> inside;
-  SmallVector<SparseEntry> sparse;
+  SmallVector<SparseSlot> sparse;
   SmallVector<KnownCandidate> known;
   const ThreadRow *current = nullptr; // which is folded
-  const SparseEntry *compared = nullptr; // which is looked for
+  const SparseSlot *compared = nullptr; // which is looked for
   Value fromFirst;
 };
 } // namespace

@@ -97,10 +97,10 @@ def _places(
     cut = "v" if call.head.numbers_tokens else "tv"
     for position in (weight, 0):
         spec = getattr(operands[position].sharding, "spec", ())  # none: arrays of one device
-        for name, extent, entry in zip(
+        for name, extent, on in zip(
             names[position], operands[position].shape, _padded(spec, names[position]), strict=True
         ):
-            axes = () if entry is None else (entry if isinstance(entry, tuple) else (entry,))
+            axes = () if on is None else (on if isinstance(on, tuple) else (on,))
             axes = tuple(axis for axis in axes if axis not in used and mesh.shape[axis] > 1)
             count = 1
             for axis in axes:

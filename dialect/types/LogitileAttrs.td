@@ -1,0 +1,336 @@
+//===- LogitileAttrs.td - enumerations and attributes of all levels --------------------------------------===//
+// What is here: the words and attributes that ops take. Their spelling is generated; checks are in
+// Attributes.cpp.
+#ifndef LOGITILE_ATTRS_TD
+#define LOGITILE_ATTRS_TD
+include "dialect/types/Request.td"
+
+/// One word of an enumeration and what it means; the meaning goes into the reference.
+class Logitile_Case<string symbol, int value, string word, string meaningText> : I32EnumAttrCase<symbol, value, word> {
+  string meaning = meaningText;
+}
+class Logitile_Enum<string name, string summary, list<Logitile_Case> cases> : I32EnumAttr<name, summary, cases> {
+  let cppNamespace = "::logitile";
+  let genSpecializedAttr = 0;
+  let description = !foldl("", cases, text, case, text # "* `" # case.str # "`: " # case.meaning # "\n");
+}
+/// One that the C interface has too; `prefix` begins the names of its values there.
+class Logitile_CEnum<string name, string summary, string prefix, list<Logitile_Case> cases> : Logitile_Enum<name, summary, cases> {
+  string cPrefix = prefix;
+}
+class Logitile_EnumAttr<EnumInfo info, string mnemonic> : EnumAttr<Logitile_Dialect, info, mnemonic> {
+  let assemblyFormat = "$value";
+}
+
+def Logitile_InputKind : Logitile_Enum<"InputKind", "what a value of a region is read from",
+                                       [Logitile_Case<"Logits", 0, "logits", "one projection: hidden times weight">,
+                                        Logitile_Case<"Token", 1, "token", "one value per token">,
+                                        Logitile_Case<"Vocab", 2, "vocab", "one value per vocabulary entry">,
+                                        Logitile_Case<"Dense", 3, "dense", "one value per token and vocabulary entry">,
+                                        Logitile_Case<"Scalar", 4, "scalar", "one value for the whole call">,
+                                        Logitile_Case<"Cotangent", 5, "cotangent", "the gradient that reaches an output, one per token">,
+                                        Logitile_Case<"SliceOffset", 6, "slice_offset",
+                                                      "the first column of a slice of the vocabulary; has no name">,
+                                        Logitile_Case<"TokenIndex", 7, "token_index", "which token of the call this is; has no name">,
+]>;
+def Logitile_InputKindAttr : Logitile_EnumAttr<Logitile_InputKind, "input_kind">;
+
+def Logitile_Combiner : Logitile_Enum<"Combiner", "how a reduction joins the entries of the vocabulary", [
+  Logitile_Case<"Sum", 0, "sum", "the sum">,
+  Logitile_Case<"Mean", 1, "mean", "the sum divided by the vocabulary size">,
+  Logitile_Case<"Max", 2, "max", "the largest entry, the first NaN if there is one">,
+  Logitile_Case<"Min", 3, "min", "the smallest entry, the first NaN if there is one">,
+  Logitile_Case<"ArgMax", 4, "argmax", "the index of what `max` gives">,
+  Logitile_Case<"ArgMin", 5, "argmin", "the index of what `min` gives">,
+  Logitile_Case<"LogSumExp", 6, "logsumexp", "log(sum(exp(x))), without overflow">,
+  Logitile_Case<"Count", 7, "count", "how many entries are true">,
+  Logitile_Case<"Any", 8, "any", "whether an entry is true">,
+  Logitile_Case<"All", 9, "all", "whether all entries are true">,
+  Logitile_Case<"Top", 10, "top", "the largest entries in order, NaN first: a value for each place of a list">,
+  Logitile_Case<"ArgTop", 11, "argtop", "the indices of what `top` gives">,
+]>;
+def Logitile_CombinerAttr : Logitile_EnumAttr<Logitile_Combiner, "combiner">;
+
+def Logitile_Phase : Logitile_Enum<"Phase", "when a part of a program runs",
+                                   [Logitile_Case<"Prologue", 0, "prologue", "needs no logits: runs once for all tokens">,
+                                    Logitile_Case<"Forward", 1, "forward", "needs inputs only">,
+                                    Logitile_Case<"Backward", 2, "backward", "needs the cotangents as well">,
+                                    Logitile_Case<"Fused", 3, "fused", "summed in the pass that makes the gradient">,
+]>;
+def Logitile_PhaseAttr : Logitile_EnumAttr<Logitile_Phase, "phase">;
+
+def Logitile_Layout : Logitile_Enum<"Layout", "where the elements of a view lie", [
+  Logitile_Case<"Strided", 0, "strided", "any two strides, given at the launch">,
+  Logitile_Case<"ColumnMajor", 1, "column_major", "entries of one column are neighbours">,
+  Logitile_Case<"RowPanels", 2, "row_panels", "[row / lanes][column][lane]: packed, lanes along rows">,
+  Logitile_Case<"ColumnPanels", 3, "column_panels", "[column / lanes][row][lane]: packed, lanes along columns">,
+]>;
+def Logitile_LayoutAttr : Logitile_EnumAttr<Logitile_Layout, "layout">;
+
+def Logitile_Scope : Logitile_Enum<"Scope", "how long the contents of a buffer are needed, and how many tokens it covers", [
+  Logitile_Case<"Input", 0, "input", "memory of the caller, read">,
+  Logitile_Case<"Output", 1, "output", "memory of the caller, written">,
+  Logitile_Case<"Saved", 2, "saved", "workspace kept from forward to backward, all tokens">,
+  Logitile_Case<"Call", 3, "call", "workspace of one phase, all tokens">,
+  Logitile_Case<"Chunk", 4, "chunk", "workspace of one chunk of tokens">,
+]>;
+def Logitile_ScopeAttr : Logitile_EnumAttr<Logitile_Scope, "scope">;
+
+def Logitile_BufferRole
+    : Logitile_Enum<"BufferRole", "what a buffer holds",
+                    [Logitile_Case<"Hidden", 0, "hidden", "hidden states of a projection: the caller's">,
+                     Logitile_Case<"Weight", 1, "weight", "the head of a projection: the caller's">,
+                     Logitile_Case<"HiddenMap", 2, "hidden_map", "which row of a projection's hidden states each token is in">,
+                     Logitile_Case<"RoundedWeight", 3, "rounded_weight", "a rounded copy of the head, where kernels cannot round">,
+                     Logitile_Case<"PackedRows", 4, "packed_rows", "hidden states with the lanes along tokens">,
+                     Logitile_Case<"PackedColumns", 5, "packed_columns", "hidden states with the lanes along the hidden axis">,
+                     Logitile_Case<"Stored", 6, "stored", "logits of a projection">,
+                     Logitile_Case<"Centre", 7, "centre", "maxima that 16-bit logits are relative to, one per tile and token">,
+                     Logitile_Case<"LogitGradient", 8, "logit_gradient", "the gradient of a projection's logits">,
+                     Logitile_Case<"HiddenGradient", 9, "hidden_gradient", "the gradient of hidden states: the caller's">,
+                     Logitile_Case<"WeightGradient", 10, "weight_gradient", "the gradient of the head: the caller's">,
+                     Logitile_Case<"HiddenSum", 11, "hidden_sum", "the gradient of hidden states, summed in f32">,
+                     Logitile_Case<"WeightSum", 12, "weight_sum", "the gradient of the head, summed in f32">,
+                     Logitile_Case<"Input", 13, "input", "an input of the loss, or one entry of it">,
+                     Logitile_Case<"InputMap", 14, "input_map", "which row of a Dense input each token is in">,
+                     Logitile_Case<"InputBlocks", 15, "input_blocks", "the gradient of a Vocab input, summed over each block of tokens">,
+                     Logitile_Case<"InputSum", 16, "input_sum", "the gradient of a Vocab input, summed over all tokens">,
+                     Logitile_Case<"InputGradient", 17, "input_gradient", "the gradient of a Dense input: the caller's">,
+                     Logitile_Case<"Cotangent", 18, "cotangent", "the gradient that reaches an output">,
+                     Logitile_Case<"RowState", 19, "row_state", "one slot of the row state of a sweep, for each vocabulary split">,
+                     Logitile_Case<"Result", 20, "result", "a result of a finish">,
+                     Logitile_Case<"RowList", 21, "row_list", "a list of a sweep, for each token and group of vocabulary splits">,
+                     Logitile_Case<"RowPick", 22, "row_pick", "what a sweep picks at the indices of a list, for each token">,
+                     Logitile_Case<"SliceOffset", 23, "slice_offset", "the first column of a slice of the vocabulary">,
+                     Logitile_Case<"TokenMap", 24, "token_map", "which tokens count">,
+                     Logitile_Case<"TokenSlots", 25, "token_slots", "the inverse of the token map, on GPUs">,
+                     Logitile_Case<"WrongTokens", 26, "wrong_tokens", "tokens with an index outside the vocabulary, on GPUs">,
+                     Logitile_Case<"CallFacts", 27, "call_facts", "how many tokens count and what divides the loss, on GPUs">,
+]>;
+def Logitile_BufferRoleAttr : Logitile_EnumAttr<Logitile_BufferRole, "buffer_role">;
+
+def Logitile_ScalarRole
+    : Logitile_Enum<
+          "ScalarRole", "a scalar that a launch gives to a kernel",
+          [Logitile_Case<"Tokens", 0, "tokens", "the number of tokens: of the chunk, or of the call outside loops over tokens">,
+           Logitile_Case<"VocabSplitFirst", 1, "vocab_split_first", "the first vocabulary split of the launch">,
+           Logitile_Case<"VocabSplitEnd", 2, "vocab_split_end", "the vocabulary split behind the last">,
+           Logitile_Case<"AccumulateTokens", 3, "accumulate_tokens", "whether this is not the first chunk of tokens">,
+           Logitile_Case<"AccumulateVocabSplits", 4, "accumulate_vocab_splits",
+                         "whether this is not the first iteration over vocabulary splits">,
+           Logitile_Case<"Accumulate", 5, "accumulate", "in templates: whether the kernel adds to what is there, which the launch decides">,
+]>;
+def Logitile_ScalarRoleAttr : Logitile_EnumAttr<Logitile_ScalarRole, "scalar_role">;
+
+def Logitile_Axis : Logitile_Enum<"Axis", "what a loop of the schedule runs over",
+                                  [Logitile_Case<"Tokens", 0, "tokens", "chunks of tokens">,
+                                   Logitile_Case<"VocabSplits", 1, "vocab_splits", "vocabulary splits">,
+]>;
+def Logitile_AxisAttr : Logitile_EnumAttr<Logitile_Axis, "axis">;
+
+def Logitile_Accumulate
+    : Logitile_Enum<"Accumulate", "when a kernel adds to what is there, instead of starting from zero",
+                    [Logitile_Case<"Never", 0, "never", "it starts from zero">,
+                     Logitile_Case<"Tokens", 1, "tokens", "after the first chunk of tokens">,
+                     Logitile_Case<"VocabSplits", 2, "vocab_splits", "after the first iteration over vocabulary splits">,
+                     Logitile_Case<"Always", 3, "always", "it always adds">,
+]>;
+def Logitile_AccumulateAttr : Logitile_EnumAttr<Logitile_Accumulate, "accumulate">;
+
+def Logitile_Mode
+    : Logitile_CEnum<"Mode", "which gradients a program makes, and when", "LT_",
+                    [Logitile_Case<"Forward", 0, "forward", "outputs only">,
+                     Logitile_Case<"Early", 1, "early", "outputs and gradients in one phase: cotangents are known at its start">,
+                     Logitile_Case<"Split", 2, "split", "outputs in one phase, gradients in another">,
+]>;
+def Logitile_ModeAttr : Logitile_EnumAttr<Logitile_Mode, "mode">;
+
+def Logitile_OperandPart : Logitile_CEnum<"OperandPart", "what of its owner an array of the caller is, or the gradient of one", "LT_",
+                                         [Logitile_Case<"Hidden", 0, "hidden", "the hidden states of a projection">,
+                                          Logitile_Case<"Weight", 1, "weight", "the head of a projection">,
+                                          Logitile_Case<"Input", 2, "input", "the whole of another input">,
+]>;
+def Logitile_OperandPartAttr : Logitile_EnumAttr<Logitile_OperandPart, "operand_part">;
+
+def Logitile_SlicePart : Logitile_CEnum<"SlicePart", "which part of a program a slice of the vocabulary runs", "LT_SLICE_", [
+  Logitile_Case<"Sweep", 0, "sweep", "one sweep over the slice, from the merged states of the sweeps before it">,
+  Logitile_Case<"Merge", 1, "merge", "joins the states that one sweep left on two slices">,
+  Logitile_Case<"Finish", 2, "finish", "the outputs, from the merged states of the forward sweeps">,
+  Logitile_Case<"Gradient", 3, "gradient", "the gradients of the slice, from the merged states of all sweeps">,
+]>;
+def Logitile_SlicePartAttr : Logitile_EnumAttr<Logitile_SlicePart, "slice_part">;
+
+def Logitile_Purpose
+    : Logitile_Enum<
+          "Purpose", "what choose-schedule launches a template for",
+          [Logitile_Case<"Pack", 0, "pack", "hidden states of the tokens that count, in the layout that products read">,
+           Logitile_Case<"Round", 1, "round", "a copy of a matrix with a row for each vocabulary entry, rounded">,
+           Logitile_Case<"Sweep", 2, "sweep", "one pass over the vocabulary">,
+           Logitile_Case<"Finish", 3, "finish", "the results of a finish, from the row states of all vocabulary splits">,
+           Logitile_Case<"Gradient", 4, "gradient", "the gradients of logits and of other values per element">,
+           Logitile_Case<"HiddenGradient", 5, "hidden_gradient", "the gradient of hidden states, or a part of it">,
+           Logitile_Case<"HiddenEnd", 6, "hidden_end", "the end of a gradient of hidden states that was made in parts">,
+           Logitile_Case<"WeightGradient", 7, "weight_gradient", "the gradient of the head">,
+           Logitile_Case<"VocabGradient", 8, "vocab_gradient", "the gradient of a Vocab input, from its sums over blocks of tokens">,
+           Logitile_Case<"ListFinish", 9, "list_finish", "the results of a finish of a list, from the lists of all vocabulary splits">,
+           Logitile_Case<"PlaceFinish", 10, "place_finish", "the results of a finish that runs at each place of the lists that it reads">,
+]>;
+def Logitile_PurposeAttr : Logitile_EnumAttr<Logitile_Purpose, "purpose">;
+
+def Logitile_Algorithm
+    : Logitile_Enum<
+          "Algorithm", "how a product of matrices is computed",
+          [Logitile_Case<"Panels", 0, "panels", "blocks of both operands in packed panels, sums in vector registers">,
+           Logitile_Case<"DotProducts", 1, "dot_products", "of few tokens: the shared axis in the lanes of vectors, both operands in rows">,
+           Logitile_Case<"RankUpdates", 2, "rank_updates", "of few tokens: a few rows of the right operand at a time, where they lie">,
+           Logitile_Case<"MmaSync", 3, "mma_sync", "fragments of warps on tensor cores, PTX's mma.sync">,
+           Logitile_Case<"Loops", 4, "loops", "one multiplication at a time; what a target without any of the others has">,
+           Logitile_Case<"Wgmma", 5, "wgmma", "tiles of warpgroups on tensor cores, operands in shared memory, PTX's wgmma">,
+           Logitile_Case<"AmxTiles", 6, "amx_tiles", "panels of bf16 by the instructions of AMX, blocks of both operands and sums in its tiles">,
+]>;
+def Logitile_AlgorithmAttr : Logitile_EnumAttr<Logitile_Algorithm, "algorithm">;
+
+def Logitile_TermAction : Logitile_Enum<"TermAction", "what happens at the sparse terms of a gradient tile", [
+  Logitile_Case<"Add", 0, "add", "the coefficient is added to the tile">,
+  Logitile_Case<"Extract", 1, "extract", "the tile's entry moves into the coefficient and becomes 0">,
+  Logitile_Case<"Sum", 2, "sum", "a tile of one row: the coefficients of all tokens are added at their columns">,
+]>;
+def Logitile_TermActionAttr : Logitile_EnumAttr<Logitile_TermAction, "term_action">;
+
+def Logitile_ProjectionAttr : Logitile_Attr<"Projection", "projection"> {
+  let summary = "one projection: hidden states times head weights";
+  let description = [{
+    `element` is the type of both operands. `memory` has their types in memory, hidden first, where one of them is
+    another: such operands are rounded while they are packed, as under automatic casting, and their gradients have
+    the type in memory.
+
+    ```mlir
+    #logitile.projection<"z", hidden = 1024, element = bf16>
+    #logitile.projection<"z", hidden = 1024, element = bf16, memory = [bf16, f32]>
+    ```
+  }];
+  let parameters = (ins StringRefParameter<"name of the loss's parameter">:$name, "int64_t":$hidden, "mlir::Type":$element,
+                        "mlir::Type":$hiddenMemory, "mlir::Type":$weightMemory);
+  let assemblyFormat = [{
+    `<` $name `,` `hidden` `=` $hidden `,` `element` `=` $element `` custom<Memory>($hiddenMemory, $weightMemory, ref($element)) `>`
+  }];
+  let genVerifyDecl = 1;
+}
+
+def Logitile_ResultAttr : Logitile_Attr<"Result", "result"> {
+  let summary = "a result of a finish, by its number";
+  let description = [{
+    ```mlir
+    #logitile.result<@finish1[0]>
+    ```
+  }];
+  let parameters = (ins "mlir::FlatSymbolRefAttr":$finish, "int64_t":$number);
+  let assemblyFormat = "`<` $finish `[` $number `]` `>`";
+  let builders = [AttrBuilderWithInferredContext<(ins "mlir::FlatSymbolRefAttr":$finish, "int64_t":$number), [{
+    return $_get(finish.getContext(), finish, number);
+  }]>];
+}
+
+def Logitile_PickAttr : Logitile_Attr<"Pick", "pick"> {
+  let summary = "the logits of a projection at the indices of a list";
+  let description = [{
+    `index` is the name of a token input with so many `places`, whose entries are indices, or a result of a finish that gives so many
+    indices for each token.
+
+    ```mlir
+    #logitile.pick<"z" at "candidates" places 64>
+    #logitile.pick<"z" at #logitile.result<@places0[0]> places 50>
+    ```
+  }];
+  let parameters = (ins StringRefParameter<"name of the projection">:$logits, "mlir::Attribute":$index, "int64_t":$places);
+  let assemblyFormat = "`<` $logits `at` $index `places` $places `>`";
+}
+
+def Logitile_OutputAttr : Logitile_Attr<"Output", "output"> {
+  let summary = "one output of a loss: a per-token value";
+  let description = [{
+    `type` is what the caller sees: f32, i32 or i1. Finishes give an i1 as i32, 0 or 1. `state` marks a part of the row state
+    of a slice of the vocabulary, which is no output of the loss.
+
+    ```mlir
+    #logitile.output<"loss" : f32 is <@finish1[0]>>
+    #logitile.output<"forward0.max0" : f32 is <@state[0]>, state = true>
+    ```
+  }];
+  let parameters = (ins StringRefParameter<"name of the output">:$name, "mlir::Type":$type, "ResultAttr":$result,
+                        DefaultValuedParameter<"bool", "false">:$state);
+  let assemblyFormat = "`<` $name `:` $type `is` $result (`,` `state` `=` $state^)? `>`";
+  let genVerifyDecl = 1;
+}
+
+def Logitile_SliceAttr : Logitile_Attr<"Slice", "slice"> {
+  let summary = "the slice of the vocabulary that a program sees, and what it does there";
+  let description = [{
+    `columns` is how many entries of the vocabulary the slice has; where it begins is an input of the call, of kind
+    `slice_offset`. `sweep` numbers the sweep of the parts `sweep` and `merge`, forward ones first, from 0.
+
+    ```mlir
+    #logitile.slice<columns = 4000, part = sweep, sweep = 1>
+    ```
+  }];
+  let parameters = (ins "int64_t":$columns, "SlicePart":$part, "int64_t":$sweep);
+  let assemblyFormat = "`<` `columns` `=` $columns `,` `part` `=` $part `,` `sweep` `=` $sweep `>`";
+  let genVerifyDecl = 1;
+}
+
+def Logitile_GradientAttr : Logitile_Attr<"Gradient", "gradient"> {
+  let summary = "a gradient that is asked for: of which input, of which part of it, and its element type";
+  let description = [{
+    `of` names a projection, or another input where the part is `input`. Without a type, the gradient has that of its input.
+
+    ```mlir
+    #logitile.gradient<hidden of "z">
+    #logitile.gradient<input of "bias" : bf16>
+    ```
+  }];
+  let parameters = (ins "OperandPart":$part, StringRefParameter<"name of a projection or of an input">:$owner,
+                        OptionalParameter<"mlir::Type">:$element);
+  let assemblyFormat = "`<` $part `of` $owner (`:` $element^)? `>`";
+  let genVerifyDecl = 1;
+}
+
+def Logitile_RequestAttr : Logitile_Attr<"Request", "request"> {
+  let summary = "what one compilation was asked for";
+  let description = [{
+    Attached to the module as `logitile.request`, so that the text of any stage compiles again by itself.
+
+}] # !foldl("", Logitile_RequestParameters, text, member, text # "    * `" # member.name # "`: " # member.meaning # "\n") # [{
+    ```mlir
+    module attributes {logitile.request = #logitile.request<
+        projections = [<"z", hidden = 1024, element = f32>], dense = {}, gradients = [<hidden of "z">], mode = early,
+        tokens = 4096, workspace = 268435456, chunks = 0, accumulate = false, target = "cpu:avx2", threads = 2,
+        tiles = {TM = 64, TN = 64}>} {}
+    ```
+  }];
+  let parameters = !dag(ins, !foreach(member, Logitile_RequestParameters, member.type.parameter),
+                        !foreach(member, Logitile_RequestParameters, member.name));
+  let extraClassDeclaration = [{
+    /// The gradient of that part of 'owner'; null where it is not asked for.
+    GradientAttr findGradient(OperandPart part, llvm::StringRef owner) const;
+    /// The same request for another target.
+    RequestAttr withTarget(llvm::StringRef target) const;
+  }];
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
+def Logitile_DimAttr : Logitile_Attr<"SymbolicDim", "dim"> {
+  let summary = "a dimension of a template that is not bound yet";
+  let description = "Spelled as a bare word in capitals inside types: `!logitile.tile<TM x TN x acc>`.";
+  let parameters = (ins StringRefParameter<>:$name);
+  let assemblyFormat = "`<` $name `>`";
+  let genVerifyDecl = 1;
+}
+
+// What it may hold is checked by the ops that have one, which name it as their syntax does.
+def Logitile_Extent : Attr<CPred<"true">, "an integer or a symbol"> {
+  let storageType = "::mlir::Attribute";
+  let returnType = "::mlir::Attribute";
+  let convertFromStorage = "$_self";
+}
+#endif
