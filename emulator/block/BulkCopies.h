@@ -37,7 +37,8 @@ std::vector<Piece> piecesOf(const Tile &tile);
 /// A copy to shared memory that has not landed.
 struct BulkLoad {
   Tile tile;
-  uint32_t mbarrier, engine, time, thread;
+  uint32_t mbarrier, engine, time; // of the block whose shared memory it goes to
+  Thread *thread;                  // that asked for it, perhaps of another block
   const Op *op;
 };
 

@@ -262,7 +262,7 @@ TEST(EmulatorBulk, mapsAndFormsThatItRefuses) {
   expectDetail(other.runFaulty(Fault::misuse), "it has 2 coordinates, but its tensor map 3 dimensions");
   Tensor several;
   const std::string multicast = alone("init", kInit + kFenceInit + expectBytes() + load(2, "1")) + kBarrier + kWait + kRead;
-  expectDetail(several.harness(multicast).runFaulty(Fault::misuse), "knows no clusters");
+  expectDetail(several.harness(multicast).runFaulty(Fault::misuse), "its mask of blocks is 0 in a cluster of 1");
 }
 
 TEST(EmulatorBulk, overwritingWhatOthersStillRead) {
