@@ -12,7 +12,7 @@ import heapq
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .boxes import NO_RING, Ring, RingState, copy_codes, groups_left, is_release, is_wait
 from .listing import NO_SCOREBOARD, Instruction
@@ -53,6 +53,7 @@ class Rates:
     memory_issue: float = 4  # of the pipe to memory, for a load or store of a warp
     fixed_latency: float = 24  # of MUFU, SHFL, POPC, S2R and the like
     barrier: float = 18
+    remote: float = 180  # until an arrival at another block of the cluster is there
     branch: float = 6
     cache_bytes: float = (
         46  # of a cycle from the L2: 5120 of all multiprocessors of an a100 (NVIDIA's white paper)
@@ -349,7 +350,8 @@ class Multiprocessor:
         if self.arrived[warp.block] < self.warps_of_block:
             return False
         self.arrived[warp.block] = 0
-        self.rings[warp.block] = RingState(Ring(self.ring.stages), self.warps_of_block)  # products end before
+        ring = replace(self.ring, ahead=0)  # products end before
+        self.rings[warp.block] = RingState(ring, self.warps_of_block)
         for other in self.warps:
             if other.block == warp.block:
                 other.waits = False

@@ -24,7 +24,10 @@ def usefulness(instruction: Instruction, has_boxes: bool = False) -> int:
     Args:
         has_boxes: whether the kernel copies boxes. Then that is what counts, and that their stages are
             released; other copies, and the products behind them, are for tiles or operands that have none.
+            Boxes for a pair of thread blocks do not count: more of them are copied where a block is alone.
     """
+    if instruction.opcode.endswith(".MULTICAST"):
+        return 0
     if has_boxes and instruction.kind in ("LDGSTS", "HMMA", "HGMMA", "UTMALDG", "SYNCS"):
         return _BOX if instruction.kind == "UTMALDG" else is_release(instruction)
     if instruction.kind in ("LDGSTS", "HMMA", "HGMMA"):

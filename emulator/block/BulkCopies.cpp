@@ -31,7 +31,7 @@ Tile tileOf(Thread &thread, const Op &op, const Slot *frame, uint32_t mapSlot, u
   const auto *where = get<const uint8_t *>(frame, mapSlot);
   if (reinterpret_cast<uintptr_t>(where) % kMapAlignment)
     misuse(thread, op, "the address of its tensor map is no multiple of 64");
-  if (!block.stacks.holds(thread.linear, where, sizeof(TensorMap)) && !block.launch.global.find(where, sizeof(TensorMap)))
+  if (!block.stacks.holds(thread.fiber, where, sizeof(TensorMap)) && !block.launch.global.find(where, sizeof(TensorMap)))
     misuse(thread, op, "its tensor map is neither a parameter nor in a buffer");
   TensorMap map;
   std::memcpy(&map, where, sizeof map);

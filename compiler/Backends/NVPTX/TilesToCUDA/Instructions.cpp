@@ -41,17 +41,21 @@ Operation *Emitter::emitPtx(TypeRange results, StringRef text, StringRef constra
                                    LLVM::AsmDialectAttr::get(getContext(), LLVM::AsmDialect::AD_ATT), /*operand_attrs=*/ArrayAttr());
 }
 
+constexpr unsigned kClusterSpace = 7; // of addresses
+
 // ---- ops of the dialect -------------------------------------------------------------------------
 
 static Type fourOf(Type type) { return LLVM::LLVMStructType::getLiteral(type.getContext(), SmallVector<Type>(4, type)); }
 
-LLVM::LLVMFuncOp Emitter::beginKernel(StringRef name, ArrayRef<Type> arguments, int64_t threads) {
+LLVM::LLVMFuncOp Emitter::beginKernel(StringRef name, ArrayRef<Type> arguments, int64_t threads, int64_t cluster) {
   setInsertionPointToEnd(module.getBody());
   auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(getContext()), arguments);
   auto kernel = LLVM::LLVMFuncOp::create(*this, name, type);
   kernel->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), getUnitAttr());
   kernel->setAttr(NVVM::NVVMDialect::getReqntidAttrName(), getDenseI32ArrayAttr({static_cast<int32_t>(threads), 1, 1}));
   kernel->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(), getI32IntegerAttr(1));
+  if (cluster > 1)
+    kernel->setAttr(NVVM::NVVMDialect::getClusterDimAttrName(), getDenseI32ArrayAttr({static_cast<int32_t>(cluster), 1, 1}));
   enter(kernel.addEntryBlock(*this));
   sharedBase = LLVM::AddressOfOp::create(*this, sharedPointer, kSharedName);
   threadNumber = Int(*this, readThread());
@@ -172,15 +176,28 @@ void Emitter::waitForPhase(Place mbarrier, Value parity) {
   };
   scf::WhileOp::create(*this, TypeRange(), ValueRange(), attempt, [&](OpBuilder &, Location, ValueRange) { scf::YieldOp::create(*this); });
 }
-void Emitter::copyBox(Place to, Value map, Int row, Int column, Place mbarrier) {
-  constexpr unsigned kClusterSpace = 7;
+void Emitter::copyBox(Place to, Value map, Int row, Int column, Place mbarrier, Value blocks) {
   Value inCluster = LLVM::AddrSpaceCastOp::create(*this, LLVM::LLVMPointerType::get(getContext(), kClusterSpace), to.pointer);
   NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(
       *this, inCluster, map, ValueRange{narrow(column), narrow(row)}, mbarrier.pointer, /*im2colOffsets=*/ValueRange(),
-      /*multicastMask=*/Value(), /*l2CacheHint=*/Value(), NVVM::TMALoadMode::TILE, /*isCTAOnly=*/false, /*group=*/nullptr,
+      /*multicastMask=*/blocks, /*l2CacheHint=*/Value(), NVVM::TMALoadMode::TILE, /*isCTAOnly=*/false, /*group=*/nullptr,
       /*predicate=*/Value());
 }
 Value Emitter::elect() { return NVVM::ElectSyncOp::create(*this, i1, /*membermask=*/Value()); }
+
+// ---- clusters -----------------------------------------------------------------------------------
+
+void Emitter::clusterBarrier() {
+  NVVM::ClusterArriveOp::create(*this, /*aligned=*/getUnitAttr());
+  NVVM::ClusterWaitOp::create(*this, /*aligned=*/getUnitAttr());
+}
+Value Emitter::mapShared(Place place, Value rank) {
+  Value there = NVVM::MapaOp::create(*this, LLVM::LLVMPointerType::get(getContext(), kClusterSpace), place.pointer, rank);
+  return LLVM::PtrToIntOp::create(*this, i32, there);
+}
+// The dialect's arrive is a release for the whole cluster, for which the assembler waits for all
+// writes of the thread, those to global memory too. Here threads have only read.
+void Emitter::arriveAt(Value mbarrier) { emitPtx(InlinePtx::ArriveInCluster, mbarrier); }
 
 // ---- proxies ------------------------------------------------------------------------------------
 

@@ -23,6 +23,8 @@ struct Boxes {
   int64_t columns() const { return chunks * kPerChunk; }
 };
 
+/// Whether an operand's boxes have half of its lines: those that one block of a pair copies.
+bool isHalved(mlir::Operation *product, bool isRight);
 /// That of an operand of a product of warpgroups.
 TensorMap tensorMapOf(mlir::Operation *product, bool isRight);
 /// Those of a kernel, in the order of its parameters.
