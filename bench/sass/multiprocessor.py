@@ -209,7 +209,7 @@ class Multiprocessor:
             return max(time, _pending(instruction, "SB0", warp.groups))
         if instruction.opcode.startswith("WARPGROUP.DEPBAR"):
             return max(time, _pending(instruction, "gsb0", warp.product_groups))
-        if kind in ("LDSM", "LDS", "STS", "LDGSTS"):
+        if kind in ("LDSM", "LDS", "STSM", "STS", "LDGSTS"):
             queue = self.queues[scheduler]
             return max(time, queue[-self.rates.queue]) if len(queue) >= self.rates.queue else time
         if kind == "MUFU":
@@ -233,7 +233,7 @@ class Multiprocessor:
             delay = delay if delay < 6 else 1  # a longer stall is what the tensor cores take
         elif kind == "HGMMA":
             self._start_products(scheduler, warp, instruction, time)
-        elif kind in ("LDSM", "LDS", "STS") and not instruction.guard.startswith("@!PT"):
+        elif kind in ("LDSM", "LDS", "STSM", "STS") and not instruction.guard.startswith("@!PT"):
             self._use_shared(scheduler, warp, instruction, time)
         elif kind == "UTMALDG":
             frees = self._copy_box(warp, time)

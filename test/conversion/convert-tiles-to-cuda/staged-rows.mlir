@@ -1,7 +1,7 @@
 // RUN: sed 's/$TARGET/sm_90a/; s/$ALGORITHM/wgmma/' %s | logitile-opt --convert-tiles-to-cuda | FileCheck %s
 // RUN: sed 's/$TARGET/sm_80/; s/$ALGORITHM/mma_sync/' %s | logitile-opt --convert-tiles-to-cuda | FileCheck %s --check-prefix=PAIRS
 // Results of warpgroups, of which a thread has pairs of neighbours, go to memory of 16 bits as runs of eight: the four threads of a row
-// trade them through shared memory. Chunks of a line trade places by the number of their row. The warp waits before it reads. Memory of
+// trade them through shared memory, four matrices of 8 x 8 at a time. Chunks of a line trade places by the number of their row. The warp waits before it reads. Memory of
 // the caller is asked whether it is aligned.
 
 // CHECK-LABEL: llvm.func @weight(
@@ -9,7 +9,9 @@
 // CHECK: nvvm.barrier0
 // CHECK: scf.if
 // CHECK:   arith.xori
-// CHECK:   llvm.store %{{.*}}, %{{.*}} {alignment = 4 : i64} : vector<2xbf16>, !llvm.ptr<3>
+// CHECK:   llvm.bitcast %{{.*}} : vector<2xbf16> to i32
+// CHECK:   nvvm.stmatrix %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} {{.*}} layout = #nvvm.mma_layout<row>{{.*}} : !llvm.ptr<3>, i32, i32, i32, i32
+// CHECK-NOT: !llvm.ptr<3>, vector
 // CHECK:   nvvm.bar.warp.sync
 // CHECK:   %[[FIRST:.*]] = llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr<3> -> vector<8xbf16>
 // CHECK:   %[[SECOND:.*]] = llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr<3> -> vector<8xbf16>

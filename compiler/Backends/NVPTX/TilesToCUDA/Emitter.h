@@ -75,6 +75,10 @@ public:
   void waitForCopies(int64_t pending);
   /// Four 8 x 8 matrices of 16-bit elements, each a pair of neighbours in one i32.
   Values loadMatrices(Place row, bool transposed);
+  /// Stores four such matrices as one instruction, on GPUs from sm_90 on: of each, this thread's
+  /// pair of 'values', which get the type of the place. Thread 8 i + r says where row r of matrix i
+  /// goes.
+  void storeMatrices(mlir::ValueRange values, Place row);
   /// sum + left * right of 16 x 8 x 16 elements: 4 and 2 registers of pairs, 4 of f32.
   Values multiply(MmaType type, mlir::ValueRange left, mlir::ValueRange right, mlir::ValueRange sum);
   /// That of the warp's first lane, below 2^31; the assembler then knows that all lanes have the

@@ -97,6 +97,19 @@ Emitter::Values Emitter::loadMatrices(Place row, bool transposed) {
   return unpack(four);
 }
 
+void Emitter::storeMatrices(ValueRange values, Place row) {
+  SmallVector<Value, 4> pairs;
+  for (size_t i = 0; i < values.size(); i += 2) {
+    Value pair = vector::FromElementsOp::create(*this, widen(values[i].getType(), 2), values.slice(i, 2));
+    if (values[i].getType() != row.element)
+      pair = arith::TruncFOp::create(*this, widen(row.element, 2), pair);
+    pairs.push_back(LLVM::BitcastOp::create(*this, i32, pair));
+  }
+  NVVM::StMatrixOp::create(*this, row.pointer, pairs, NVVM::MMALayoutAttr::get(getContext(), NVVM::MMALayout::row),
+                           NVVM::LdStMatrixShapeAttr::get(getContext(), 8, 8),
+                           NVVM::LdStMatrixEltTypeAttr::get(getContext(), NVVM::LdStMatrixEltType::B16));
+}
+
 Emitter::Values Emitter::multiply(MmaType type, ValueRange left, ValueRange right, ValueRange sum) {
   bool isHalf = type == MmaType::F16; // f16 operands are vectors, bf16 operands are bits
   auto operands = [&](ValueRange pairs) {

@@ -30,6 +30,6 @@ private:
   KernelContext &k;
   Emitter &e;
   const mlir::Type element;
-  Int pairs, runs; // where this thread's pair of chunk 0 lies, and the first of its runs
+  Int chunks, runs; // where the row of a matrix goes that this thread says, and where its first run lies
 };
 } // namespace logitile::cuda
