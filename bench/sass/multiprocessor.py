@@ -20,6 +20,7 @@ from .listing import NO_SCOREBOARD, Instruction
 SCHEDULERS = 4
 SHARED_BYTES = 128  # that the pipe to shared memory moves at a time
 MMA_PRODUCTS = 16 * 8 * 16  # multiplications of one HMMA.16816
+STORED_BOX = 16 * 128  # bytes that a UTMASTG reads from shared memory
 WARPGROUP = 4  # warps that share the products of one HGMMA
 
 
@@ -235,6 +236,8 @@ class Multiprocessor:
             self._start_products(scheduler, warp, instruction, time)
         elif kind in ("LDSM", "LDS", "STSM", "STS") and not instruction.guard.startswith("@!PT"):
             self._use_shared(scheduler, warp, instruction, time)
+        elif kind == "UTMASTG":
+            self._serve(time, STORED_BOX / SHARED_BYTES)
         elif kind == "UTMALDG":
             frees = self._copy_box(warp, time)
         elif kind == "SYNCS":

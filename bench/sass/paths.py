@@ -32,6 +32,8 @@ def usefulness(instruction: Instruction, has_boxes: bool = False) -> int:
         return _BOX if instruction.kind == "UTMALDG" else is_release(instruction)
     if instruction.kind in ("LDGSTS", "HMMA", "HGMMA"):
         return 16
+    if instruction.kind == "UTMASTG":
+        return _BOX
     if instruction.kind != "STG":
         return 0
     return next((_STORED[part] for part in instruction.opcode.split(".") if part in _STORED), 4)
@@ -100,7 +102,8 @@ class Path:
     def stores(self) -> bool:
         """Whether anything on it, or in its loops, is written to global memory."""
         return any(
-            part.kind == "STG" if isinstance(part, Instruction) else part.body.stores() for part in self.parts
+            part.kind in ("STG", "UTMASTG") if isinstance(part, Instruction) else part.body.stores()
+            for part in self.parts
         )
 
     def every_taken(self) -> frozenset[int]:

@@ -131,6 +131,7 @@ std::optional<uint16_t> maskOf(const Slot *frame, bool hasClusterForm, uint32_t 
 // ---- stores -------------------------------------------------------------------------------------
 
 void readSource(Block &block, BulkStores::Store &store) {
+  store.isRead = true;
   for (const Piece &piece : piecesOf(store.tile)) {
     const uint8_t *from = block.shared.base() + piece.shared + piece.skip;
     store.bytes.insert(store.bytes.end(), from, from + piece.bytes);
@@ -193,7 +194,7 @@ void issueStore(Thread &thread, const Op &op, const Tile &tile, bool adds) {
   checkShared(block, {thread, block.actors.bulkReadsOf(thread.linear), op, AccessKind::read, nullptr, nullptr, true}, tile);
   checkGlobal({thread, block.actors.bulkWritesOf(thread.linear), op, adds ? AccessKind::atomic : AccessKind::write, nullptr, nullptr, true},
               tile);
-  thread.bulk.stores.push_back({tile, adds, block.now, &op, {}});
+  thread.bulk.stores.push_back({tile, adds, block.now, &op});
 }
 
 void readGroups(Thread &thread, size_t most) {
@@ -202,7 +203,7 @@ void readGroups(Thread &thread, size_t most) {
     return;
   const uint32_t time = bulk.groups[bulk.groups.size() - most - 1];
   for (BulkStores::Store &store : bulk.stores)
-    if (store.time <= time && store.bytes.empty())
+    if (store.time <= time && !store.isRead)
       readSource(*thread.block, store);
   thread.knowledge.bulkReads = std::max(thread.knowledge.bulkReads, time);
 }
@@ -254,7 +255,7 @@ void landLoad(Block &block, size_t which) {
 void endBulkCopies(Thread &thread) {
   BulkStores &bulk = thread.bulk;
   for (const BulkStores::Store &store : bulk.stores)
-    if (store.bytes.empty())
+    if (!store.isRead)
       misuse(thread, *store.op, "its thread ends before the copy has read shared memory; wait for its group first");
   for (const BulkStores::Store &store : bulk.stores)
     write(store);

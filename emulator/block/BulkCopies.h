@@ -49,7 +49,8 @@ struct BulkStores {
     bool adds;
     uint32_t time;
     const Op *op;
-    std::vector<uint8_t> bytes; // once the source has been read
+    std::vector<uint8_t> bytes = {}; // once the source has been read: of a box outside of its tensor, none
+    bool isRead = false;
   };
   std::deque<Store> stores;
   std::deque<uint32_t> groups; // the time of each commit that nobody has waited for

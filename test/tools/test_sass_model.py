@@ -328,6 +328,16 @@ def test_a_pair_of_blocks_copies_halves_of_what_it_shares():
     assert code.box == 0x4000  # the other half comes from the other block
 
 
+def test_boxes_that_are_stored_are_taken_before_words():
+    box = "UTMASTG.2D [UR4], [UR8]"
+    stored = listing_of("@P0 BRA `(.L_x_1)", "STG.E.128 [R2], R24", "EXIT", ".L_x_1:", box, "EXIT")
+    assert opcodes(paths.path_of(stored)) == ["BRA", "UTMASTG", "EXIT"] and paths.path_of(stored).stores()
+    body = trace(box, "LDSM.16.M88.4 R4, [R2]")
+    played = machine.Multiprocessor(RATES, body, frozenset(), warps=1, blocks=1)
+    played.play(1)
+    assert played.shared >= machine.STORED_BOX / machine.SHARED_BYTES
+
+
 def test_a_block_of_a_pair_waits_for_the_other_one():
     near, far = (model_of_boxes(3, 1, of_pair=True, remote=cycles) for cycles in (0, 5000))
     assert far.ring == boxes.Ring(stages=3, ahead=1, latency=5000)

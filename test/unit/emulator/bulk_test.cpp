@@ -282,6 +282,15 @@ TEST(EmulatorBulk, overwritingWhatOthersStillRead) {
 
 // ---- stores
 
+TEST(EmulatorBulk, boxesOutsideOfTheirTensorStoreNothing) {
+  Tensor tensor = tensorOf(2);
+  tensor.at = {0, 100};
+  EmulatorHarness harness = tensor.harness(kFill + kProxyFence + kBarrier + alone("store", store(2) + kCommit + kWaitReads));
+  const std::vector<uint32_t> before = tensor.data;
+  harness.runClean();
+  EXPECT_EQ(tensor.data, before);
+}
+
 TEST(EmulatorBulk, storesOfAllRanks) {
   for (uint32_t rank = 1; rank <= 5; ++rank)
     for (bool adds : {false, true}) {

@@ -121,6 +121,10 @@ std::vector<Bug> allBugs() {
       {"aBlockEndsBeforeTheOther", kPairs, "z_hidden", "barrier-misuse", edit(kTogether, "", 1, 2)},
       {"aHalfForOneBlock", kPairs, "z_hidden", "deadlock",
        edit("(arith\\.select %\\S+), %\\S+, (%\\S+) : i64(\n.*\n.*\n *%\\S+ = arith\\.trunci %\\S+ : i64 to i16)", "$1, $2, $2 : i64$3")},
+      // boxes that are written
+      {"noFenceBeforeBoxes", kPairs, "z_weight", "proxy-fence", edit("nvvm\\.fence\\.proxy .*\n( *nvvm\\.bar\\.warp)", "$1")},
+      {"noWarpBarrierBeforeBoxes", kPairs, "z_weight", "race", edit("nvvm\\.bar\\.warp\\.sync .*\n", "", 0, 1)},
+      {"endsBeforeBoxesAreRead", kPairs, "z_weight", "misuse", edit("nvvm\\.cp\\.async\\.bulk\\.wait_group 0 \\{read\\}(\n *llvm\\.return)", "$1")},
       // global memory
       {"everyThreadCopiesEverything", kForward, "pack_z_rows", "race", edit("(scf\\.for %\\S+ = )%\\S+ to", "$1%tokens to")},
       {"twoBlocksMakeOneTile", kForward, "forward0", "race",

@@ -113,6 +113,12 @@ public:
   /// the same place of each of the 'blocks' of the cluster (i16), or of this one where they are
   /// null.
   void copyBox(Place to, mlir::Value map, Int row, Int column, Place mbarrier, mlir::Value blocks);
+  /// The same from shared memory; a thread's boxes are a group. Columns and rows behind the ends of
+  /// the map are left out.
+  void storeBox(Place from, mlir::Value map, Int row, Int column);
+  void commitStores();
+  /// Waits until none of this thread's boxes has to be read from shared memory.
+  void waitForStores();
   /// True for one thread of the warp, all of whose threads have to be here; i1.
   mlir::Value elect();
 

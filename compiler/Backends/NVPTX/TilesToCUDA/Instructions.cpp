@@ -196,6 +196,12 @@ void Emitter::copyBox(Place to, Value map, Int row, Int column, Place mbarrier, 
       /*multicastMask=*/blocks, /*l2CacheHint=*/Value(), NVVM::TMALoadMode::TILE, /*isCTAOnly=*/false, /*group=*/nullptr,
       /*predicate=*/Value());
 }
+void Emitter::storeBox(Place from, Value map, Int row, Int column) {
+  NVVM::CpAsyncBulkTensorSharedCTAToGlobalOp::create(*this, map, from.pointer, ValueRange{narrow(column), narrow(row)},
+                                                     /*l2CacheHint=*/Value(), NVVM::TMAStoreMode::TILE, /*predicate=*/Value());
+}
+void Emitter::commitStores() { NVVM::CpAsyncBulkCommitGroupOp::create(*this); }
+void Emitter::waitForStores() { NVVM::CpAsyncBulkWaitGroupOp::create(*this, getI32IntegerAttr(0), /*read=*/getUnitAttr()); }
 Value Emitter::elect() { return NVVM::ElectSyncOp::create(*this, i1, /*membermask=*/Value()); }
 
 // ---- clusters -----------------------------------------------------------------------------------

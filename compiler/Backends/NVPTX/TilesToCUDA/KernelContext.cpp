@@ -27,6 +27,7 @@ LogicalResult KernelContext::bindArguments(LLVM::LLVMFuncOp function, ArrayRef<T
   }
   if (!maps.empty())
     prepareBoxes();
+  kernel.walk([&](StoreOp store) { storesBoxes |= tensorMapOf(store).has_value(); });
   return bound;
 }
 
@@ -44,8 +45,17 @@ void KernelContext::prepareBoxes() {
   });
 }
 
-KernelContext::BoundMap KernelContext::mapOf(Operation *product, bool isRight) const {
-  return llvm::find_if(maps, [&](const auto &map) { return map.first == tensorMapOf(product, isRight); })->second;
+KernelContext::BoundMap KernelContext::findMap(const TensorMap &wanted) const {
+  return llvm::find_if(maps, [&](const auto &map) { return map.first == wanted; })->second;
+}
+std::optional<KernelContext::BoundMap> KernelContext::mapOf(StoreOp store) const {
+  std::optional<TensorMap> map = tensorMapOf(store);
+  return map ? std::optional(findMap(*map)) : std::nullopt;
+}
+
+void KernelContext::finishStores() {
+  if (storesBoxes)
+    e.waitForStores();
 }
 
 Value KernelContext::haveTokens(Int last, Int end) {
@@ -142,6 +152,7 @@ void KernelContext::walkRow(const View &view, Int row, Int first, int64_t slots,
 }
 
 Int KernelContext::scratch(int64_t bytes) {
+  finishStores();
   int64_t start = prefetching ? behindRing : first;
   allocated = std::max(allocated, start + static_cast<int64_t>(llvm::alignTo(bytes, 16)));
   return e.integer(start);

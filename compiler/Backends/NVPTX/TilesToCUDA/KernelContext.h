@@ -75,7 +75,11 @@ public:
     Int firstColumn;
     mlir::Value isThere() const { return isLess(firstColumn, int64_t(1) << 32); } // i1
   };
-  BoundMap mapOf(mlir::Operation *product, bool isRight) const;
+  BoundMap mapOf(mlir::Operation *product, bool isRight) const { return findMap(tensorMapOf(product, isRight)); }
+  /// That of a store; none where it does not write boxes.
+  std::optional<BoundMap> mapOf(StoreOp store) const;
+  /// Waits for boxes that this thread writes from shared memory, before that is used again.
+  void finishStores();
   /// Where the next block that is copied as boxes goes, and the mbarriers of a stage: for threads
   /// that wait for its block, and for who copies the next one there (Products/BoxCopies.h). Only in
   /// kernels with maps.
@@ -170,6 +174,7 @@ private:
   /// 'together' of those steps. Returns whether there is such a task.
   mlir::Value bindInGroups(mlir::scf::ForallOp forall, int64_t rows, int64_t together, Int task);
 
+  BoundMap findMap(const TensorMap &map) const;
   void prepareBoxes();
   /// The rest of a task of pairs, whose variables are bound to those of block 0: this block, and
   /// whether it has a task. Fails with an error where the blocks would not share right operands.
@@ -180,6 +185,7 @@ private:
   const int64_t first, behindRing;
   int64_t allocated;
   llvm::SmallVector<std::pair<TensorMap, BoundMap>> maps;
+  bool storesBoxes = false;
   int64_t turnRows = 0; // 0: not in a turn
 };
 } // namespace logitile::cuda

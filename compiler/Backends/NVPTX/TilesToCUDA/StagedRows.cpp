@@ -1,6 +1,6 @@
 // StagedRows.cpp - where chunks of 16 bytes lie in between. Neither one chunk of eight rows nor
-// four of two rows share a bank: chunks of a line of 128 bytes trade places by the number of their row,
-// whose last bit is the first of the number that they are turned by.
+// four of two rows share a bank: chunks of a line of 128 bytes trade places by the number of their
+// row, whose last bit is the first of the number that they are turned by.
 #include "compiler/Backends/NVPTX/TilesToCUDA/StagedRows.h"
 #include "compiler/Conversion/IndexFacts.h"
 using namespace mlir;
@@ -18,10 +18,11 @@ bool StagedRows::suit(const KernelContext &k, const Tile &tile, const View &view
          sharing.neighbours == kPair && sharing.blockColumns() % (kQuad * kRun) == 0 && knownDivisor(first) % kRun == 0;
 }
 
-StagedRows::StagedRows(KernelContext &k, Type element) : k(k), e(k.e), element(element), chunks(e.integer(0)), runs(e.integer(0)) {
+StagedRows::StagedRows(KernelContext &k, Type element)
+    : k(k), e(k.e), element(element), ofWarp(e.integer(0)), chunks(e.integer(0)), runs(e.integer(0)) {
   const Sharing &sharing = k.threads.sharing;
   const int64_t pitch = pitchOf(sharing), rowsOfWarp = sharing.rowSlots() * kRows;
-  Int ofWarp = k.scratch(sharing.threads / kWarp * rowsOfWarp * pitch) + e.warp() * rowsOfWarp * pitch;
+  ofWarp = k.scratch(sharing.threads / kWarp * rowsOfWarp * pitch) + e.warp() * rowsOfWarp * pitch;
   auto placeOf = [&](Int row, Int chunk) {
     Int turned = row % 2 * 4 + row / 2;
     return ofWarp + row * pitch + (turned ^ chunk) * kChunk;
@@ -58,5 +59,28 @@ void StagedRows::store(ArrayRef<Row> rows) {
         LLVM::StoreOp::create(e, value, e.at(start, e.integer(static_cast<int64_t>(quad) * kQuad * kRun)).pointer, kChunk);
     });
   }
+}
+
+/// A box has the columns of a line, and the rows of the warp. Chunks trade places as the map says:
+/// by the last bits of the row.
+void StagedRows::storeBoxes(ArrayRef<Row> rows, const KernelContext::BoundMap &map, Int row, Int column) {
+  const Sharing &sharing = k.threads.sharing;
+  const int64_t lines = sharing.columns * 2 / kLine, boxBytes = sharing.blockRows() * kLine;
+  Int line = e.lane() % kRows, matrix = e.lane() / kRows;
+  for (auto [slot, part] : llvm::enumerate(rows))
+    for (int64_t chunk = 0; chunk < lines * kChunksOfLine; chunk += kQuad) {
+      int64_t bytes = chunk / kChunksOfLine * boxBytes + static_cast<int64_t>(slot) * kRows * kLine;
+      Int turned = (matrix + chunk % kChunksOfLine) ^ line;
+      e.storeMatrices(ArrayRef(part.elements).slice(chunk * kPair, kQuad * kPair),
+                      e.shared(ofWarp + line * kLine + turned * kChunk + bytes, element));
+    }
+  e.fenceProxy();
+  e.syncWarp();
+  e.when(e.elect(), [&] {
+    for (int64_t box = 0; box < lines; ++box)
+      e.storeBox(e.shared(ofWarp + box * boxBytes, element), map.map, row + *k.warp * sharing.blockRows(),
+                 column + box * (kLine / 2) - map.firstColumn);
+    e.commitStores();
+  });
 }
 } // namespace logitile::cuda

@@ -59,6 +59,7 @@ LogicalResult convertKernel(KernelOp kernel, Emitter &e, const GpuInfo &gpu, con
   KernelContext context(kernel, e, *sharing, *pipeline, workspace);
   if (failed(context.bindArguments(function, maps)) || failed(context.convertBlock(kernel.getBody().front())))
     return failure();
+  context.finishStores();
   e.endKernel();
   eraseDeadOps(function.getBody());
   if (context.sharedBytes() > gpu.sharedBytes)

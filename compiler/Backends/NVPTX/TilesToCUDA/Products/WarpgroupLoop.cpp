@@ -56,6 +56,7 @@ Value WarpgroupLoop::multiplyBlock(Value slot, Value sums) {
 }
 
 void WarpgroupLoop::beginStages() {
+  k.finishStores();
   e.fenceProxy(); // boxes may be copied to where this thread has written
   // Whoever used this memory before is done, and has read what sums start from, even where nothing
   // is added to them. The other block of a pair writes to it, too.
