@@ -1,7 +1,7 @@
-// Program.cpp - has a lowered module compiled for the host and runs the blocks of a launch one
+// Program.cpp - has a lowered module compiled for the host and runs the clusters of a launch one
 // after another. What the code calls back is in the files of the instructions.
 #include "emulator/Program.h"
-#include "emulator/block/Block.h"
+#include "emulator/block/Cluster.h"
 #include "emulator/lowering/Lower.h"
 #include "emulator/core/Numbers.h"
 #include "llvm/Bitcode/BitcodeWriter.h"
@@ -97,17 +97,26 @@ std::unique_ptr<Module> parse(std::string_view ir, LLVMContext &context, std::st
   return error.empty() ? std::move(module) : nullptr;
 }
 
-std::string threadsText(const std::array<uint32_t, 3> &dims) {
+std::string textOf(const std::array<uint32_t, 3> &dims) {
   return std::to_string(dims[0]) + " x " + std::to_string(dims[1]) + " x " + std::to_string(dims[2]);
 }
+
+/// CUDA programming guide, "Thread block clusters": of those that every device has.
+constexpr uint32_t kMostOfCluster = 8;
 
 /// Why a launch cannot be run, or "".
 std::string refusal(const Launch &launch, const KernelFacts &kernel, uint32_t sharedBytes) {
   const auto [x, y, z] = launch.threads;
   if (kernel.threads[0] && kernel.threads != launch.threads)
-    return "it is compiled for blocks of " + threadsText(kernel.threads) + " threads, not " + threadsText(launch.threads);
+    return "it is compiled for blocks of " + textOf(kernel.threads) + " threads, not " + textOf(launch.threads);
   if (!(uint64_t{x} * y * z) || uint64_t{x} * y * z > 1024)
-    return "blocks of " + threadsText(launch.threads) + " threads are outside of 1 to 1024";
+    return "blocks of " + textOf(launch.threads) + " threads are outside of 1 to 1024";
+  if (kernel.cluster[1] != 1 || kernel.cluster[2] != 1 || kernel.cluster[0] > kMostOfCluster)
+    return "it has clusters of " + textOf(kernel.cluster) + " blocks; the emulator knows those of up to " + std::to_string(kMostOfCluster) +
+           " along x";
+  if (launch.grid[0] % kernel.cluster[0])
+    return "its grid of " + std::to_string(launch.grid[0]) + " blocks along x is no multiple of its clusters of " +
+           std::to_string(kernel.cluster[0]);
   if (launch.arguments.size() != kernel.parameters)
     return "it has " + std::to_string(kernel.parameters) + " parameters, but " + std::to_string(launch.arguments.size()) +
            " arguments came";
@@ -185,6 +194,7 @@ bool Program::run(const Launch &launch, GlobalMemory &memory, Outcome &outcome, 
                               code->lowered.ops,
                               launch.grid,
                               launch.threads,
+                              found->second.cluster[0],
                               sharedBytes,
                               found->second.registers,
                               launch.seed,
@@ -193,8 +203,8 @@ bool Program::run(const Launch &launch, GlobalMemory &memory, Outcome &outcome, 
                               memory,
                               findings,
                               outcome.counters};
-  Block block(context);
-  if (!block.isValid()) {
+  Cluster cluster(context);
+  if (!cluster.isValid()) {
     error = "the machine has no memory for the stacks of a block";
     return false;
   }
@@ -202,9 +212,9 @@ bool Program::run(const Launch &launch, GlobalMemory &memory, Outcome &outcome, 
   bool goesOn = true;
   for (uint32_t z = 0; z < launch.grid[2] && goesOn; ++z)
     for (uint32_t y = 0; y < launch.grid[1] && goesOn; ++y)
-      for (uint32_t x = 0; x < launch.grid[0] && goesOn; ++x)
-        goesOn = block.run({x, y, z}) && !(outcome.isInterrupted = launch.interrupt());
-  outcome.isInterrupted |= block.isInterrupted();
+      for (uint32_t x = 0; x < launch.grid[0] && goesOn; x += cluster.size())
+        goesOn = cluster.run({x, y, z}) && !(outcome.isInterrupted = launch.interrupt());
+  outcome.isInterrupted |= cluster.isInterrupted();
   outcome.reports = findings.take();
   return true;
 }

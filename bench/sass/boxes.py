@@ -4,6 +4,9 @@ A ring has stages, each with two mbarriers: the bytes of a block arrive at one, 
 the other. Which mbarrier an instruction means is in registers, so it is read from what is around it: a wait
 with copies behind it is for a free stage, the others are for blocks; arrivals that announce bytes are part
 of copies, the others release a block.
+
+Of a pair of thread blocks that share an operand, one is played. The other one is taken to do the same at the
+same time: its half of the operand comes with that of the played one, and it releases a stage as late.
 """
 
 from __future__ import annotations
@@ -24,10 +27,12 @@ class Ring:
     Attributes:
         stages: blocks that it has room for.
         ahead: blocks that are there before the first instruction.
+        latency: cycles until it is known that the other thread block of a pair has released a stage, too.
     """
 
     stages: int = 0
     ahead: int = 0
+    latency: float = 0
 
 
 NO_RING = Ring()
@@ -55,7 +60,16 @@ def is_wait(instruction: Instruction) -> bool:
 
 
 def is_release(instruction: Instruction) -> bool:
-    return instruction.opcode.startswith("SYNCS.ARRIVE") and not instruction.announced
+    return _is_arrival(instruction) and not instruction.announced and not is_remote(instruction)
+
+
+def is_remote(instruction: Instruction) -> bool:
+    """Whether it arrives at an mbarrier of the other thread block of a pair."""
+    return _is_arrival(instruction) and "RED" in instruction.opcode.split(".")
+
+
+def _is_arrival(instruction: Instruction) -> bool:
+    return instruction.opcode.startswith("SYNCS.ARRIVE")
 
 
 def copy_codes(trace: Sequence[Instruction]) -> list[CopyCode]:
@@ -163,7 +177,7 @@ class RingState:
         if before < 0:
             return 0.0
         times = self.released[before] if before < len(self.released) else []
-        return max(times) if len(times) == self.warps else float("inf")
+        return max(times) + self.ring.latency if len(times) == self.warps else float("inf")
 
     def release(self, warp: int, time: float) -> None:
         """Of the last block that no product of the warp reads any more, if there is one."""

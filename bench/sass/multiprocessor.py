@@ -12,7 +12,7 @@ import heapq
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .boxes import NO_RING, Ring, RingState, copy_codes, groups_left, is_release, is_wait
 from .listing import NO_SCOREBOARD, Instruction
@@ -20,6 +20,7 @@ from .listing import NO_SCOREBOARD, Instruction
 SCHEDULERS = 4
 SHARED_BYTES = 128  # that the pipe to shared memory moves at a time
 MMA_PRODUCTS = 16 * 8 * 16  # multiplications of one HMMA.16816
+STORED_BOX = 16 * 128  # bytes that a UTMASTG reads from shared memory
 WARPGROUP = 4  # warps that share the products of one HGMMA
 
 
@@ -53,6 +54,7 @@ class Rates:
     memory_issue: float = 4  # of the pipe to memory, for a load or store of a warp
     fixed_latency: float = 24  # of MUFU, SHFL, POPC, S2R and the like
     barrier: float = 18
+    remote: float = 180  # until an arrival at another block of the cluster is there
     branch: float = 6
     cache_bytes: float = (
         46  # of a cycle from the L2: 5120 of all multiprocessors of an a100 (NVIDIA's white paper)
@@ -208,7 +210,7 @@ class Multiprocessor:
             return max(time, _pending(instruction, "SB0", warp.groups))
         if instruction.opcode.startswith("WARPGROUP.DEPBAR"):
             return max(time, _pending(instruction, "gsb0", warp.product_groups))
-        if kind in ("LDSM", "LDS", "STS", "LDGSTS"):
+        if kind in ("LDSM", "LDS", "STSM", "STS", "LDGSTS"):
             queue = self.queues[scheduler]
             return max(time, queue[-self.rates.queue]) if len(queue) >= self.rates.queue else time
         if kind == "MUFU":
@@ -232,8 +234,10 @@ class Multiprocessor:
             delay = delay if delay < 6 else 1  # a longer stall is what the tensor cores take
         elif kind == "HGMMA":
             self._start_products(scheduler, warp, instruction, time)
-        elif kind in ("LDSM", "LDS", "STS") and not instruction.guard.startswith("@!PT"):
+        elif kind in ("LDSM", "LDS", "STSM", "STS") and not instruction.guard.startswith("@!PT"):
             self._use_shared(scheduler, warp, instruction, time)
+        elif kind == "UTMASTG":
+            self._serve(time, STORED_BOX / SHARED_BYTES)
         elif kind == "UTMALDG":
             frees = self._copy_box(warp, time)
         elif kind == "SYNCS":
@@ -349,7 +353,8 @@ class Multiprocessor:
         if self.arrived[warp.block] < self.warps_of_block:
             return False
         self.arrived[warp.block] = 0
-        self.rings[warp.block] = RingState(Ring(self.ring.stages), self.warps_of_block)  # products end before
+        ring = replace(self.ring, ahead=0)  # products end before
+        self.rings[warp.block] = RingState(ring, self.warps_of_block)
         for other in self.warps:
             if other.block == warp.block:
                 other.waits = False

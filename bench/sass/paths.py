@@ -24,11 +24,16 @@ def usefulness(instruction: Instruction, has_boxes: bool = False) -> int:
     Args:
         has_boxes: whether the kernel copies boxes. Then that is what counts, and that their stages are
             released; other copies, and the products behind them, are for tiles or operands that have none.
+            Boxes for a pair of thread blocks do not count: more of them are copied where a block is alone.
     """
+    if instruction.opcode.endswith(".MULTICAST"):
+        return 0
     if has_boxes and instruction.kind in ("LDGSTS", "HMMA", "HGMMA", "UTMALDG", "SYNCS"):
         return _BOX if instruction.kind == "UTMALDG" else is_release(instruction)
     if instruction.kind in ("LDGSTS", "HMMA", "HGMMA"):
         return 16
+    if instruction.kind == "UTMASTG":
+        return _BOX
     if instruction.kind != "STG":
         return 0
     return next((_STORED[part] for part in instruction.opcode.split(".") if part in _STORED), 4)
@@ -97,7 +102,8 @@ class Path:
     def stores(self) -> bool:
         """Whether anything on it, or in its loops, is written to global memory."""
         return any(
-            part.kind == "STG" if isinstance(part, Instruction) else part.body.stores() for part in self.parts
+            part.kind in ("STG", "UTMASTG") if isinstance(part, Instruction) else part.body.stores()
+            for part in self.parts
         )
 
     def every_taken(self) -> frozenset[int]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from .boxes import Ring, first_wait
+from .boxes import Ring, first_wait, is_remote
 from .listing import Instruction, Listing
 from .multiprocessor import SCHEDULERS, Rates, cycles_of_code, cycles_of_turn, products_of
 from .paths import Ends, Loop, Path, path_of
@@ -128,7 +128,8 @@ class KernelModel:
                 continue
             trace = Path((part,), frozenset()).expand(Ends(1, 1), PLAYED_TURNS)
             ahead += sum(one.announced > 0 for one in trace)
-        return Ring(mbarriers // 2, ahead)
+        is_of_pair = any(is_remote(one) for one in self.listing.instructions)
+        return Ring(mbarriers // 2, ahead, self.rates.remote if is_of_pair else 0)
 
     @cached_property
     def _before_copies(self) -> tuple[Instruction | Loop, ...]:
@@ -180,7 +181,7 @@ class KernelModel:
         """Of a path that one block runs once. Of long loops a few turns are played."""
         key = (id(path), ends)
         if key not in self._cycles:
-            cycles = self._play(path.expand(ends, PLAYED_TURNS), Ring(self.ring.stages))
+            cycles = self._play(path.expand(ends, PLAYED_TURNS), replace(self.ring, ahead=0))
             for loop in path.parts:
                 if isinstance(loop, Loop) and (left := loop.count(ends) - PLAYED_TURNS) > 0:
                     some = Path((replace(loop, turns=PLAYED_TURNS),), frozenset())

@@ -47,12 +47,12 @@ Int KernelControl::bound(OpFoldResult bound) const {
   return scalar(cast<Value>(bound));
 }
 
-Value KernelControl::bindTask(scf::ForallOp forall, ArrayRef<int64_t> axes, Int task) {
+Value KernelControl::bindTask(scf::ForallOp forall, ArrayRef<int64_t> axes, Int task, int64_t together) {
   Value isThere;
   SmallVector<Value> variables = llvm::to_vector(llvm::map_range(forall.getInductionVars(), [](Value v) { return v; }));
   for (int64_t axis : axes) {
     Int lower = bound(forall.getMixedLowerBound()[axis]), upper = bound(forall.getMixedUpperBound()[axis]);
-    Int step = bound(forall.getMixedStep()[axis]), index = task;
+    Int step = bound(forall.getMixedStep()[axis]) * (axis == 0 ? together : 1), index = task;
     bool isConstant = getConstantIntValue(forall.getMixedUpperBound()[axis]).has_value();
     if (axis != axes.back()) {
       Int count = divideUp(upper - lower, step);

@@ -46,9 +46,9 @@ protected:
   mlir::LogicalResult bindArguments(llvm::function_ref<mlir::Value()> nextPointer, llvm::function_ref<Int()> nextWord,
                                     llvm::function_ref<Int(ScalarRole role)> nextScalar);
   /// Binds the variables of 'forall' for task number 'task', which counts through 'axes', the first
-  /// of them fastest. The result tells whether there is such a task; null: there is, unless the
-  /// grid is too large.
-  mlir::Value bindTask(mlir::scf::ForallOp forall, llvm::ArrayRef<int64_t> axes, Int task);
+  /// of them fastest. A task has 'together' steps of axis 0. The result tells whether there is such
+  /// a task; null: there is, unless the grid is too large.
+  mlir::Value bindTask(mlir::scf::ForallOp forall, llvm::ArrayRef<int64_t> axes, Int task, int64_t together = 1);
   mlir::LogicalResult convertIndexOp(mlir::Operation &op);
   virtual mlir::LogicalResult convertOp(mlir::Operation &op) = 0;
 

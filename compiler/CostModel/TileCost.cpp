@@ -33,7 +33,8 @@ double logitile::tiledSeconds(const TiledContraction &c, const Machine &machine)
   // block, and what a unit works on meanwhile is read again for each panel where it does not fit
   // the near cache.
   double leftBytes = 1.0 * c.rows * c.depth * c.operandBytes, rightBytes = 1.0 * c.lanes * c.depth * c.operandBytes;
-  double traffic = leftBytes * (lanes - 1) / rateAt(leftBytes, machine) + rightBytes * (rows - 1) / rateAt(rightBytes, machine);
+  double leftFetches = std::max(1.0, 1.0 * lanes / c.lanesTogether), rightFetches = std::max(1.0, 1.0 * rows / c.rowsTogether);
+  double traffic = leftBytes * (leftFetches - 1) / rateAt(leftBytes, machine) + rightBytes * (rightFetches - 1) / rateAt(rightBytes, machine);
   double leftBlock = tileRows * tileDepth * c.operandBytes, sums = tileRows * tileLanes * 4;
   if (machine.registerRows > 0) {
     traffic += 8.0 * c.rows * c.lanes * blocks / rateAt(leftBlock + sums, machine);

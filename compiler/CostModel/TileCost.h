@@ -11,6 +11,7 @@ struct TiledContraction {
   int64_t tileRows = 1, tileLanes = 1, tileDepth = 1;
   int64_t operandBytes = 4; // of an element of either operand
   int64_t tasks = 0;        // where several tiles are one task; 0: as many as tiles
+  int64_t rowsTogether = 1, lanesTogether = 1; // tiles along an axis that fetch the operand of the other one once
 };
 
 /// Predicted seconds. Without tiles they would be flops / rate.

@@ -73,6 +73,20 @@ static std::optional<Extent> extentOf(Value value) {
   return std::nullopt;
 }
 
+/// A kernel without a grid has one task.
+int64_t logitile::blocksTogether(KernelOp kernel) {
+  constexpr int64_t kPair = 2;
+  if (kernel.getBody().getOps<scf::ForallOp>().empty())
+    return 1;
+  auto isOfPairs = [](Operation *op) {
+    auto project = dyn_cast<ProjectOp>(op);
+    auto contract = dyn_cast<ContractOp>(op);
+    bool is = (project && project.getAlgorithm() == Algorithm::WgmmaPairs) || (contract && contract.getAlgorithm() == Algorithm::WgmmaPairs);
+    return is ? WalkResult::interrupt() : WalkResult::advance();
+  };
+  return kernel.walk(isOfPairs).wasInterrupted() ? kPair : 1;
+}
+
 std::optional<Extent> logitile::extentOf(OpFoldResult bound) {
   if (std::optional<int64_t> constant = getConstantIntValue(bound))
     return Extent{true, ScalarRole::Tokens, *constant, INT64_MAX};
@@ -198,6 +212,10 @@ private:
           return kernel.emitOpError() << "has a grid that depends on more than constants and the scalars of a launch";
         planned.grid.push_back({*from, *to, by->scale});
       }
+    if (int64_t together = blocksTogether(kernel); together > 1) { // whose numbers follow each other
+      planned.grid.front().step *= together;
+      planned.grid.push_back({{true, ScalarRole::Tokens, 0}, {true, ScalarRole::Tokens, together}, 1});
+    }
     planned.work = target->predictWork(kernel);
     plan.kernels.push_back(planned);
     return success();

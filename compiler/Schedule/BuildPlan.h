@@ -13,6 +13,10 @@ BufferPlan makeBufferPlan(BufferRole role, Scope scope, ViewType type);
 /// Nothing where it is anything else.
 std::optional<Extent> extentOf(mlir::OpFoldResult number);
 
+/// Thread blocks of a GPU that make neighbouring steps of the first axis of a kernel's grid
+/// together: 2 where its products are of pairs, else 1.
+int64_t blocksTogether(KernelOp kernel);
+
 /// The plan of a module with one scheduled program and its kernels, code and scratch sizes left
 /// open. Fails with a diagnostic where a grid depends on more than the scalars of a launch.
 mlir::FailureOr<LaunchPlan> buildPlan(mlir::ModuleOp module);

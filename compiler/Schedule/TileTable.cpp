@@ -7,15 +7,17 @@
 #include "llvm/Support/raw_ostream.h"
 using namespace logitile;
 
-static constexpr struct {
+static constexpr struct Field {
   llvm::StringLiteral name;
   int64_t TileSizes::*field;
+  bool isOptional = false; // tables may leave it out: then it is 1
 } kFields[] = {{"TM", &TileSizes::TM},
                {"TN", &TileSizes::TN},
                {"TD", &TileSizes::TD},
                {"TKproject", &TileSizes::TKproject},
                {"TKhidden", &TileSizes::TKhidden},
-               {"TKweight", &TileSizes::TKweight}};
+               {"TKweight", &TileSizes::TKweight},
+               {"cluster", &TileSizes::cluster, /*isOptional=*/true}};
 
 // ---- tables -------------------------------------------------------------------------------------
 
@@ -26,6 +28,9 @@ static std::string fieldNames() {
 static std::string whyNot(const Target &target, const TileSizes &sizes) {
   if (sizes.TN < 2) // regions tell a column of a tile from a value of a row by its extent
     return "tile size 'TN' is " + std::to_string(sizes.TN) + "; tiles have 2 vocabulary entries at least";
+  if (int64_t most = target.facts().largestCluster; sizes.cluster > most)
+    return "tile size 'cluster' is " + std::to_string(sizes.cluster) + "; clusters of '" + target.name() + "' have " + std::to_string(most) +
+           (most == 1 ? " block" : " blocks") + " at most";
   return target.refuseTiles(sizes);
 }
 
@@ -86,8 +91,9 @@ private:
       if (!isKey(key))
         fail(place + " has the key '" + key.str() + "'; the keys are " + keys());
     row.values = readNumber(place, *object, kValues);
-    for (auto [key, field] : kFields)
-      row.sizes.*field = readNumber(place, *object, key);
+    for (const Field &field : kFields)
+      if (!field.isOptional || object->get(field.name))
+        row.sizes.*field.field = readNumber(place, *object, field.name);
     return row;
   }
 
@@ -160,8 +166,9 @@ std::vector<TileSizes> logitile::listTileSizes(const Target &target, int64_t val
 
 std::string logitile::spellTileSizes(const TileSizes &sizes) {
   std::string text;
-  for (auto [name, field] : kFields)
-    text += (text.empty() ? "" : ",") + name.str() + "=" + std::to_string(sizes.*field);
+  for (const Field &field : kFields)
+    if (!field.isOptional || sizes.*field.field != 1)
+      text += (text.empty() ? "" : ",") + field.name.str() + "=" + std::to_string(sizes.*field.field);
   return text;
 }
 
@@ -183,9 +190,9 @@ std::optional<TileChoice> logitile::parseTileChoice(std::string_view text, std::
 
 std::string logitile::refuseUnlessMultiples(const Target &target, const TileSizes &sizes, std::initializer_list<std::string_view> names,
                                             int64_t unit) {
-  for (auto [name, field] : kFields)
-    if (llvm::is_contained(names, std::string_view(name)) && sizes.*field % unit != 0)
-      return "tile size '" + name.str() + "' is " + std::to_string(sizes.*field) + "; '" + target.name() + "' takes multiples of " +
+  for (const Field &field : kFields)
+    if (llvm::is_contained(names, std::string_view(field.name)) && sizes.*field.field % unit != 0)
+      return "tile size '" + field.name.str() + "' is " + std::to_string(sizes.*field.field) + "; '" + target.name() + "' takes multiples of " +
              std::to_string(unit);
   return "";
 }
@@ -195,6 +202,8 @@ std::optional<TileSizes> logitile::findTileSizes(const Target &target, int64_t v
   if (list.empty())
     return std::nullopt;
   TileSizes sizes = list.front();
+  if (!choice.empty())
+    sizes.cluster = 1;
   for (const auto &[name, size] : choice) {
     auto *known = llvm::find_if(kFields, [&](const auto &field) { return field.name == name; });
     if (known == std::end(kFields)) {

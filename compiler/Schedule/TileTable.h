@@ -15,11 +15,12 @@ struct TileSizes {
   int64_t TKproject = 0; // blocks of the shared axis in units of 4 bytes of it: hidden,
   int64_t TKhidden = 0;  // vocabulary,
   int64_t TKweight = 0;  // tokens
+  int64_t cluster = 1;   // GPUs: blocks of threads that share an operand
 };
 /// What "TM=64,TN=128" says; null, with the reason in 'error', where it cannot be read.
 std::optional<TileChoice> parseTileChoice(std::string_view text, std::string &error);
 
-/// What parseTileChoice reads: "TM=64,TN=128,..." with all sizes.
+/// What parseTileChoice reads: "TM=64,TN=128,..." with all sizes, but a cluster of 1.
 std::string spellTileSizes(const TileSizes &sizes);
 
 /// All sizes of the table that serve kernels of 'target' with 'values' tiles of TM x TN at a time,
@@ -27,8 +28,8 @@ std::string spellTileSizes(const TileSizes &sizes);
 /// the target has none.
 std::vector<TileSizes> listTileSizes(const Target &target, int64_t values, std::string &error);
 
-/// The default with the sizes of 'choice'. Null, with the reason in 'error', also where kernels
-/// cannot have such tiles.
+/// The default with the sizes of 'choice', which has clusters only where it names them. Null, with
+/// the reason in 'error', also where kernels cannot have such tiles.
 std::optional<TileSizes> findTileSizes(const Target &target, int64_t values, const TileChoice &choice, std::string &error);
 
 /// For Target::refuseTiles: which of the sizes 'names' is no multiple of 'unit'; "" where all of

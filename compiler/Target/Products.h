@@ -16,6 +16,7 @@ struct Product {
   int64_t rows = 0, columns = 0;             // of a tile of the result
   int64_t depth = 0;                         // of a block of the shared axis
   int64_t tokens = 0, entries = 0;           // of the call, and of the vocabulary
+  int64_t cluster = 1;                       // blocks of threads that are to share an operand
 };
 
 /// The tiles of logits that kernels of one program hold.

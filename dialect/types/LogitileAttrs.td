@@ -187,6 +187,7 @@ def Logitile_Algorithm
            Logitile_Case<"Loops", 4, "loops", "one multiplication at a time; what a target without any of the others has">,
            Logitile_Case<"Wgmma", 5, "wgmma", "tiles of warpgroups on tensor cores, operands in shared memory, PTX's wgmma">,
            Logitile_Case<"AmxTiles", 6, "amx_tiles", "panels of bf16 by the instructions of AMX, blocks of both operands and sums in its tiles">,
+           Logitile_Case<"WgmmaPairs", 7, "wgmma_pairs", "as wgmma, by pairs of thread blocks that share the right operand">,
 ]>;
 def Logitile_AlgorithmAttr : Logitile_EnumAttr<Logitile_Algorithm, "algorithm">;
 

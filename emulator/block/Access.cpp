@@ -25,7 +25,7 @@ Space spaceOf(const Access &access, const void *address, uint64_t bytes) {
     return Space::global;
   if (block.shared.isNear(address))
     return Space::shared;
-  return block.stacks.holds(access.thread.linear, address, bytes) ? Space::none : Space::global;
+  return block.stacks.holds(access.thread.fiber, address, bytes) ? Space::none : Space::global;
 }
 } // namespace
 
@@ -50,7 +50,10 @@ void requireAligned(Thread &thread, const Op &op, Space space, const void *addre
 }
 
 void touchShared(const Access &access, const void *address, uint64_t bytes) {
-  Block &block = *access.thread.block;
+  touchSharedOf(*access.thread.block, access, address, bytes);
+}
+
+void touchSharedOf(Block &block, const Access &access, const void *address, uint64_t bytes) {
   if (!block.shared.contains(address, bytes))
     failOutside(access, Space::shared, address, bytes);
   block.shared.check(block, access, block.shared.offsetOf(address), static_cast<uint32_t>(bytes)); // no more than the block has

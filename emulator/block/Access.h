@@ -8,6 +8,9 @@ namespace logitile::emulator {
 void requireAligned(Thread &thread, const Op &op, Space space, const void *address, uint32_t alignment);
 /// Checks an access of shared memory; fails out of bounds. Traffic is the caller's.
 void touchShared(const Access &access, const void *address, uint64_t bytes);
+/// The same in the memory of 'block', which may be another one of the cluster: there only writes,
+/// and reads of mbarriers.
+void touchSharedOf(Block &block, const Access &access, const void *address, uint64_t bytes);
 void touchGlobal(const Access &access, const void *address, uint64_t bytes);
 /// Counts one thread's request.
 void countTraffic(const Access &access, Space space, const void *address, uint64_t bytes);

@@ -33,7 +33,8 @@ struct Mbarrier {
   /// knows of those before it too.
   struct Landed {
     const Op *op = nullptr;
-    uint32_t thread = 0, engine = 0, time = 0;
+    const Thread *thread = nullptr;
+    uint32_t engine = 0, time = 0;
   };
   Landed landed;
 };

@@ -1,6 +1,6 @@
 // Block.cpp - running of a block: threads take turns until all have ended or nobody can go on. The
 // text of faults is put together in Faults.cpp.
-#include "emulator/block/Block.h"
+#include "emulator/block/Cluster.h"
 
 namespace logitile::emulator {
 namespace {
@@ -14,10 +14,12 @@ std::array<uint32_t, 3> unravel(uint32_t linear, const std::array<uint32_t, 3> &
 } // namespace
 
 Block &Block::running() { return *runningBlock; }
+Block::RunningOnly::RunningOnly() : before(runningBlock) {}
+Block::RunningOnly::~RunningOnly() { runningBlock = before; }
 
-Block::Block(const LaunchContext &launch)
-    : launch(launch), actors{countOf(launch.threads)}, threads(actors.threads), warps((actors.threads + 31) / 32),
-      stacks(launch.global.stacks.of(actors.threads)) {
+Block::Block(const LaunchContext &launch, Cluster &cluster, uint32_t rank, FiberStacks &stacks)
+    : launch(launch), cluster(cluster), rank(rank), actors{countOf(launch.threads)}, threads(actors.threads),
+      warps((actors.threads + 31) / 32), stacks(stacks) {
   traffic.reset(static_cast<uint32_t>(warps.size()), static_cast<uint32_t>(launch.ops.size()), launch.counters);
 }
 
@@ -27,7 +29,8 @@ void Block::reset(std::array<uint32_t, 3> blockIndex) {
   now = 1;
   live = actors.threads;
   current = 0;
-  noteProgress();
+  wasFaulty = wasInterrupted = false;
+  startIdling();
   resting.clear();
   barriers = {};
   mbarriers.clear();
@@ -42,7 +45,7 @@ void Block::reset(std::array<uint32_t, 3> blockIndex) {
   scheduler.reset(static_cast<uint32_t>(warps.size()), launch.seed ? launch.seed + id : 0);
   for (uint32_t i = 0; i < warps.size(); ++i)
     warps[i] = Warp{this, i, 0, launch.registers, {}, {}};
-  const auto start = std::make_shared<const Clock>(Clock{Times(actors.count(), 0), {}, {}});
+  const auto start = std::make_shared<const Clock>(Clock{{Times(actors.count(), 0)}});
   for (uint32_t i = 0; i < actors.threads; ++i) {
     resetThread(i);
     threads[i].knowledge = {};
@@ -61,6 +64,8 @@ void Block::resetThread(uint32_t linear) {
   thread.shared = shared.base();
   thread.block = this;
   thread.linear = linear;
+  thread.fiber = rank * actors.threads + linear;
+  thread.hasArrived = false;
   thread.hasEnded = false;
   thread.turns = Thread::kTurns;
   thread.waiting = {};
@@ -68,21 +73,20 @@ void Block::resetThread(uint32_t linear) {
   thread.bulk = {};
   thread.fenced = {};
   thread.seen = {};
-  thread.stackPointer = stacks.start(linear, threadMain);
+  thread.stackPointer = stacks.start(thread.fiber, threadMain);
   warps[thread.warpIndex].live |= 1u << thread.lane;
   scheduler.add(linear);
 }
 
-bool Block::run(std::array<uint32_t, 3> blockIndex) {
-  reset(blockIndex);
-  Block *outer = runningBlock;
+void Block::start(void *&hostStack) { enter(scheduler.take(0).value_or(0), hostStack); }
+
+void Block::enter(uint32_t thread, void *&from) {
   runningBlock = this;
-  current = scheduler.take(0).value_or(0);
-  logitileSwitchFiber(&hostStack, threads[current].stackPointer);
-  runningBlock = outer;
-  traffic.finish();
-  return !hasFailed && !wasInterrupted;
+  current = thread;
+  logitileSwitchFiber(&from, threads[thread].stackPointer);
 }
+
+void Block::noteProgress() { cluster.noteProgress(); }
 
 void Block::threadMain() {
   Block &block = running();
@@ -90,8 +94,6 @@ void Block::threadMain() {
   block.endThread(block.currentThread());
 }
 
-// Before what never returns, the address sanitizer cleans the stack of the host's thread; fibers
-// have others, where it stumbles over what earlier fibers left.
 [[gnu::no_sanitize_address]] void Block::endThread(Thread &thread) {
   endBulkCopies(thread);
   thread.hasEnded = true;
@@ -100,15 +102,10 @@ void Block::threadMain() {
   Warp &warp = warpOf(thread);
   warp.live &= ~(1u << thread.lane);
   checkEnd(thread);
-  if (!live)
-    leave();
+  if (!cluster.live())
+    cluster.leave();
+  cluster.leaveBarrier(thread);
   reschedule();
-}
-
-void Block::leave() {
-  void *dropped = nullptr; // nobody comes back to this fiber
-  logitileSwitchFiber(&dropped, hostStack);
-  __builtin_unreachable();
 }
 
 std::optional<uint32_t> Block::takeNext() {
@@ -121,20 +118,17 @@ std::optional<uint32_t> Block::takeNext() {
   return next ? next : scheduler.take(current);
 }
 
-[[gnu::no_sanitize_address]] void Block::reschedule() {
+[[gnu::no_sanitize_address]] void Block::reschedule(bool othersFirst) {
   if (scheduler.tossed(4))
     progressEngines();
-  std::optional<uint32_t> next = takeNext();
-  while (!next && progressEngines())
-    next = takeNext();
+  const std::optional<Cluster::Turn> next = cluster.takeNext(*this, othersFirst);
   if (!next) {
-    reportDeadlock();
-    leave();
+    cluster.reportDeadlock();
+    cluster.leave();
   }
-  const uint32_t previous = current;
-  current = *next;
-  if (current != previous)
-    logitileSwitchFiber(&threads[previous].stackPointer, threads[current].stackPointer);
+  void *&from = threads[current].stackPointer;
+  if (next->block != this || next->thread != current)
+    next->block->enter(next->thread, from);
 }
 
 bool Block::progressEngines() {
@@ -164,9 +158,9 @@ void Block::wait(Thread &thread, const Op &op, std::string_view what) {
 void Block::yieldTurn(Thread &thread, const Op &op, std::string_view what) {
   thread.waiting = {&op, what};
   ++idleTurns;
-  if (idleTurns > kIdleTurns * actors.threads && !progressEngines()) {
-    reportDeadlock();
-    leave();
+  if (idleTurns > kIdleTurns * actors.threads && !cluster.progressEngines()) {
+    cluster.reportDeadlock();
+    cluster.leave();
   }
   rest(thread, op, what);
 }
@@ -178,11 +172,11 @@ void Block::restInLoop(Thread &thread, const Op &op) {
   thread.waiting = {&op, what};
   if (loopTurns > launch.turns) {
     reportEndless();
-    leave();
+    cluster.leave();
   }
   if (loopTurns % kTurnsPerQuestion == 0 && launch.interrupt()) {
     wasInterrupted = true;
-    leave();
+    cluster.leave();
   }
   rest(thread, op, what);
 }
@@ -191,7 +185,7 @@ void Block::rest(Thread &thread, const Op &op, std::string_view what) {
   thread.waiting = {&op, what};
   thread.turns = Thread::kTurns;
   resting.push_back(thread.linear);
-  reschedule();
+  reschedule(/*othersFirst=*/true);
   thread.waiting = {};
 }
 
@@ -205,7 +199,18 @@ void countTurn(Thread *thread, const Op *op) {
     thread->block->restInLoop(*thread, *op);
 }
 
+const Known *Block::knownOfOther(const Thread &thread) const {
+  static const Known kNothing;
+  if (thread.block == this)
+    return nullptr;
+  const auto &blocks = thread.knowledge.clock->blocks;
+  auto found = blocks.find(id);
+  return found == blocks.end() ? &kNothing : found->second.get();
+}
+
 bool Block::knows(const Thread &thread, uint32_t actor, uint32_t time) const {
+  if (const Known *known = knownOfOther(thread))
+    return actor < known->times.size() && time <= known->times[actor];
   if (time <= thread.knowledge.clock->times[actor] || actor == thread.linear || actor == actors.strongWritesOf(thread.linear))
     return true;
   if (actor == actors.productEngineOf(thread.warpIndex))

@@ -27,7 +27,9 @@ struct Thread {
   uint8_t *shared;
 
   Block *block = nullptr;
-  uint32_t linear = 0;
+  uint32_t linear = 0, fiber = 0;
+  bool hasArrived = false; // at the barrier of its cluster, for which it has not waited
+  uint32_t arrivedIn = 0;  // the phase of that barrier
   bool hasEnded = false;
   uint32_t turns = kTurns; // of loops until others run
   uint32_t votes = 0, voters = 0; // of the last barrier
@@ -86,7 +88,7 @@ struct LaunchContext {
   const void *const *arguments;
   const std::deque<Op> &ops;
   std::array<uint32_t, 3> grid, threads;
-  uint32_t sharedBytes, registers;
+  uint32_t cluster, sharedBytes, registers; // blocks of a cluster are neighbours along x
   uint64_t seed, turns;
   const Interrupt &interrupt;
   GlobalMemory &global;
@@ -94,17 +96,32 @@ struct LaunchContext {
   Counters &counters;
 };
 
+class Cluster;
+
 class Block {
 public:
-  explicit Block(const LaunchContext &launch);
+  /// Number 'rank' of its cluster, whose threads have these stacks.
+  Block(const LaunchContext &launch, Cluster &cluster, uint32_t rank, FiberStacks &stacks);
   /// Whether there was memory for its stacks and its shared memory.
   bool isValid() const { return stacks.isValid() && shared.isValid(); }
   bool isInterrupted() const { return wasInterrupted; }
-  /// Runs one block to its end. False where a fault or an interrupt stopped it.
-  bool run(std::array<uint32_t, 3> blockIndex);
+  bool hasFailed() const { return wasFaulty; }
+  /// Makes it the block with this index, of which nothing has run.
+  void reset(std::array<uint32_t, 3> blockIndex);
+  /// Runs its first thread. Returns once somebody goes back to 'hostStack'.
+  void start(void *&hostStack);
 
   /// The block that runs on this thread of the host.
   static Block &running();
+  /// While it lives, other blocks may run on this thread of the host than before.
+  class RunningOnly {
+  public:
+    RunningOnly();
+    ~RunningOnly();
+
+  private:
+    Block *before;
+  };
   Thread &currentThread() { return threads[current]; }
   Warp &warpOf(const Thread &thread) { return warps[thread.warpIndex]; }
   /// The lanes that a warp has from the start: of the last warp perhaps not all.
@@ -117,13 +134,15 @@ public:
   void yieldTurn(Thread &thread, const Op &op, std::string_view what);
   void wake(uint32_t thread);
   /// Something has happened that others may wait for.
-  void noteProgress() { idleTurns = loopTurns = 0; }
+  void noteProgress();
+  void startIdling() { idleTurns = loopTurns = 0; }
   /// After many turns of a loop: others run, as it may wait for what they write. Too many without
   /// any progress are a fault.
   void restInLoop(Thread &thread, const Op &op);
 
   // ---- order
-  /// Whether everything that 'actor' did up to 'time' is ordered before what 'thread' does now.
+  /// Whether everything that 'actor' did up to 'time' is ordered before what 'thread' does now. It
+  /// may be a thread of another block of the cluster.
   bool knows(const Thread &thread, uint32_t actor, uint32_t time) const;
   /// Whether fences of proxies have shown it to the asynchronous proxy as well.
   bool isFenced(const Thread &thread, uint32_t actor, uint32_t time) const;
@@ -140,7 +159,15 @@ public:
   Report describe(Fault fault, const Thread &thread, const Op &op, std::string action, std::string detail) const;
   Party party(uint32_t actor, uint32_t op, std::string action) const;
 
+  // ---- for the cluster
+  /// Takes the thread that runs next; none where all that have not ended wait.
+  std::optional<uint32_t> takeNext();
+  bool progressEngines();
+  void reportDeadlock();
+
   const LaunchContext &launch;
+  Cluster &cluster;
+  const uint32_t rank; // in it
   Actors actors;
   std::vector<Thread> threads;
   std::vector<Warp> warps;
@@ -162,14 +189,11 @@ public:
 
 private:
   static void threadMain();
-  void reset(std::array<uint32_t, 3> blockIndex);
   void resetThread(uint32_t linear);
   void endThread(Thread &thread);
-  void reschedule();
-  /// Takes the thread that runs next; none where all that have not ended wait for each other.
-  std::optional<uint32_t> takeNext();
-  [[noreturn]] void leave();
-  bool progressEngines();
+  void reschedule(bool othersFirst = false);
+  /// Switches to a thread; who switches may be gone on with from 'from'.
+  void enter(uint32_t thread, void *&from);
   /// Fails where somebody still waits for the thread that has just ended.
   void checkEnd(Thread &thread);
   /// Fails where warps of its warpgroup have ended after another number of wgmma.
@@ -181,7 +205,10 @@ private:
   /// Runs on once nobody else can.
   void rest(Thread &thread, const Op &op, std::string_view what);
   std::string_view pendingText(const Earlier &earlier) const;
-  void reportDeadlock();
+  /// What a thread of another block knows of this one; null for threads of this one.
+  const Known *knownOfOther(const Thread &thread) const;
+  /// Who comes later in a report.
+  Party laterParty(const Access &access, std::string action) const;
   void reportEndless();
   /// One party for each warp and instruction at which lanes of it wait.
   std::vector<Party> waitingParties() const;
@@ -192,18 +219,20 @@ private:
   ClockRef lastUnfenced, lastFenced;
   std::vector<uint32_t> resting; // threads that have yielded their turn
   uint32_t current = 0;
-  bool hasFailed = false, wasInterrupted = false;
-  void *hostStack = nullptr;
+  bool wasFaulty = false, wasInterrupted = false;
 };
 
 /// Starts the next phase of an mbarrier for which nothing is missing.
 void completeIfDone(Block &block, Mbarrier &mbarrier);
 /// Ends a round of a barrier whose threads have all come.
 void completeBarrier(Block &block, NamedBarrier &barrier);
-/// An mbarrier in use; fails where there is none.
-const Mbarrier &findMbarrier(Thread &thread, const Op &op, uint32_t offset);
-/// Has bytes that 'engine' was asked for at 'time' arrive at an mbarrier.
-void completeBytes(Thread &thread, const Op &op, uint32_t offset, uint32_t bytes, uint32_t engine, uint32_t time);
+/// An mbarrier in use, of the block or another one of its cluster; fails where there is none.
+const Mbarrier &findMbarrier(Block &block, Thread &thread, const Op &op, uint32_t offset);
+/// Has the bytes of a copy that has landed arrive at its mbarrier.
+void completeBytes(Block &block, const BulkLoad &load);
+/// The block of the cluster whose shared memory an address is in; fails where there is none, or it
+/// has ended.
+Block &liveBlockAt(Thread &thread, const Op &op, const uint8_t *address);
 /// Lands one of the bulk copies to shared memory that are under way.
 void landLoad(Block &block, size_t which);
 /// Ends the bulk copies of a thread that ends; fails where they still need shared memory.

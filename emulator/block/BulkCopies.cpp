@@ -2,6 +2,7 @@
 // nobody can go on without it, one from shared memory when its thread waits for its group, or ends.
 #include "emulator/block/BulkCopies.h"
 #include "emulator/block/Access.h"
+#include "emulator/block/Cluster.h"
 #include "emulator/core/Families.h"
 #include "emulator/core/Numbers.h"
 #include <algorithm>
@@ -30,7 +31,7 @@ Tile tileOf(Thread &thread, const Op &op, const Slot *frame, uint32_t mapSlot, u
   const auto *where = get<const uint8_t *>(frame, mapSlot);
   if (reinterpret_cast<uintptr_t>(where) % kMapAlignment)
     misuse(thread, op, "the address of its tensor map is no multiple of 64");
-  if (!block.stacks.holds(thread.linear, where, sizeof(TensorMap)) && !block.launch.global.find(where, sizeof(TensorMap)))
+  if (!block.stacks.holds(thread.fiber, where, sizeof(TensorMap)) && !block.launch.global.find(where, sizeof(TensorMap)))
     misuse(thread, op, "its tensor map is neither a parameter nor in a buffer");
   TensorMap map;
   std::memcpy(&map, where, sizeof map);
@@ -73,53 +74,64 @@ uint32_t sharedOffset(Thread &thread, const Op &op, const Slot *frame, uint32_t 
   return thread.block->shared.offsetOf(address);
 }
 
-/// Checks the accesses of a copy: what its thread knows orders them, until somebody waits for the
+/// Both check accesses of a copy: what its thread knows orders them, until somebody waits for the
 /// copy.
-void check(Thread &thread, const Op &op, const Tile &tile, const Access &ofShared, const Access &ofGlobal) {
-  Block &block = *thread.block;
-  touchShared(ofShared, block.shared.base() + tile.shared, tile.bytes());
+void checkShared(Block &block, const Access &access, const Tile &tile) {
+  touchSharedOf(block, access, block.shared.base() + tile.shared, tile.bytes());
+  Counters &counters = block.launch.counters;
+  (access.kind == AccessKind::write ? counters.sharedWriteBytes : counters.sharedReadBytes) += tile.bytes();
+}
+void checkGlobal(const Access &access, const Tile &tile) {
   uint64_t bytes = 0;
   for (const Piece &piece : piecesOf(tile))
     if (piece.bytes) {
-      touchGlobal(ofGlobal, piece.global, piece.bytes);
+      touchGlobal(access, piece.global, piece.bytes);
       bytes += piece.bytes;
     }
-  Counters &counters = block.launch.counters;
-  const bool loads = ofShared.kind == AccessKind::write;
-  (loads ? counters.globalReadBytes : counters.globalWriteBytes) += bytes;
-  (loads ? counters.sharedWriteBytes : counters.sharedReadBytes) += tile.bytes();
+  Counters &counters = access.thread.block->launch.counters;
+  (access.kind == AccessKind::read ? counters.globalReadBytes : counters.globalWriteBytes) += bytes;
 }
 
 // ---- loads --------------------------------------------------------------------------------------
 
-void issueLoad(Thread &thread, const Op &op, const Tile &tile, uint32_t mbarrierOffset) {
-  Block &block = *thread.block;
-  const Mbarrier &mbarrier = findMbarrier(thread, op, mbarrierOffset);
+/// The part of a copy that goes to 'block', where the mbarrier lies at 'mbarrierOffset'.
+void issueLoadTo(Block &block, Thread &thread, const Op &op, const Tile &tile, uint32_t mbarrierOffset) {
+  const Access ofMbarrier{thread, thread.linear, op, AccessKind::read};
+  touchSharedOf(block, ofMbarrier, block.shared.base() + mbarrierOffset, 8);
+  const Mbarrier &mbarrier = findMbarrier(block, thread, op, mbarrierOffset);
   if (!mbarrier.isFenced)
-    block.reportProxyFence({thread, thread.linear, op, AccessKind::read}, {Space::shared, mbarrierOffset, {}},
+    block.reportProxyFence(ofMbarrier, {Space::shared, mbarrierOffset, {}},
                            {mbarrier.initThread, mbarrier.initOp, mbarrier.initTime, AccessKind::write});
   const uint32_t engine = block.actors.landingOf(mbarrier.landing);
-  check(thread, op, tile, {thread, engine, op, AccessKind::write, nullptr, nullptr, true},
-        {thread, engine, op, AccessKind::read, nullptr, nullptr, true});
+  checkShared(block, {thread, engine, op, AccessKind::write, nullptr, nullptr, true}, tile);
   std::memset(block.shared.base() + tile.shared, 0xff, tile.bytes()); // whoever reads too early computes with NaN
-  block.loads.push_back({tile, mbarrierOffset, engine, block.now++, thread.linear, &op});
+  block.loads.push_back({tile, mbarrierOffset, engine, block.now++, &thread, &op});
 }
 
-uint32_t mbarrierOf(Thread &thread, const Op &op, const Slot *frame) {
-  const uint32_t offset = sharedOffset(thread, op, frame, 1, 8);
-  touchShared({thread, thread.linear, op, AccessKind::read}, thread.block->shared.base() + offset, 8);
-  return offset;
+/// A copy to the blocks of the cluster that 'mask' has bits of; to the own one without.
+void issueLoad(Thread &thread, const Op &op, const Tile &tile, uint32_t mbarrier, std::optional<uint16_t> mask) {
+  Block &own = *thread.block;
+  const uint32_t blocks = mask ? *mask : 1u << own.rank;
+  if (!blocks || blocks >> own.cluster.size())
+    misuse(thread, op, "its mask of blocks is " + std::to_string(blocks) + " in a cluster of " + std::to_string(own.cluster.size()));
+  Block &first = own.cluster.at(std::countr_zero(blocks));
+  const uint32_t engine = own.actors.landingOf(findMbarrier(first, thread, op, mbarrier).landing);
+  checkGlobal({thread, engine, op, AccessKind::read, nullptr, nullptr, true}, tile);
+  for (uint32_t left = blocks; left; left &= left - 1) {
+    Block &block = own.cluster.at(std::countr_zero(left));
+    issueLoadTo(liveBlockAt(thread, op, block.shared.base()), thread, op, tile, mbarrier);
+  }
 }
 
-/// A copy to several blocks of a cluster.
-void refuseMulticast(Thread &thread, const Op &op, bool isMulticast) {
-  if (isMulticast)
-    misuse(thread, op, "the emulator knows no clusters, and so no multicast");
+std::optional<uint16_t> maskOf(const Slot *frame, bool hasClusterForm, uint32_t maskSlot) {
+  const bool isMulticast = hasClusterForm && (get<uint8_t>(frame, maskSlot + 2) & 1);
+  return isMulticast ? std::optional(get<uint16_t>(frame, maskSlot)) : std::nullopt;
 }
 
 // ---- stores -------------------------------------------------------------------------------------
 
 void readSource(Block &block, BulkStores::Store &store) {
+  store.isRead = true;
   for (const Piece &piece : piecesOf(store.tile)) {
     const uint8_t *from = block.shared.base() + piece.shared + piece.skip;
     store.bytes.insert(store.bytes.end(), from, from + piece.bytes);
@@ -179,9 +191,10 @@ void write(const BulkStores::Store &store) {
 
 void issueStore(Thread &thread, const Op &op, const Tile &tile, bool adds) {
   Block &block = *thread.block;
-  check(thread, op, tile, {thread, block.actors.bulkReadsOf(thread.linear), op, AccessKind::read, nullptr, nullptr, true},
-        {thread, block.actors.bulkWritesOf(thread.linear), op, adds ? AccessKind::atomic : AccessKind::write, nullptr, nullptr, true});
-  thread.bulk.stores.push_back({tile, adds, block.now, &op, {}});
+  checkShared(block, {thread, block.actors.bulkReadsOf(thread.linear), op, AccessKind::read, nullptr, nullptr, true}, tile);
+  checkGlobal({thread, block.actors.bulkWritesOf(thread.linear), op, adds ? AccessKind::atomic : AccessKind::write, nullptr, nullptr, true},
+              tile);
+  thread.bulk.stores.push_back({tile, adds, block.now, &op});
 }
 
 void readGroups(Thread &thread, size_t most) {
@@ -190,7 +203,7 @@ void readGroups(Thread &thread, size_t most) {
     return;
   const uint32_t time = bulk.groups[bulk.groups.size() - most - 1];
   for (BulkStores::Store &store : bulk.stores)
-    if (store.time <= time && store.bytes.empty())
+    if (store.time <= time && !store.isRead)
       readSource(*thread.block, store);
   thread.knowledge.bulkReads = std::max(thread.knowledge.bulkReads, time);
 }
@@ -236,13 +249,13 @@ void landLoad(Block &block, size_t which) {
     if (piece.bytes)
       std::memcpy(to + piece.skip, piece.global, piece.bytes);
   }
-  completeBytes(block.threads[load.thread], *load.op, load.mbarrier, load.tile.bytes(), load.engine, load.time);
+  completeBytes(block, load);
 }
 
 void endBulkCopies(Thread &thread) {
   BulkStores &bulk = thread.bulk;
   for (const BulkStores::Store &store : bulk.stores)
-    if (store.bytes.empty())
+    if (!store.isRead)
       misuse(thread, *store.op, "its thread ends before the copy has read shared memory; wait for its group first");
   for (const BulkStores::Store &store : bulk.stores)
     write(store);
@@ -251,15 +264,14 @@ void endBulkCopies(Thread &thread) {
 
 void loadTensor(Thread &thread, const Op &op, Slot *frame) {
   const auto [rank, hasClusterForm, unused, order] = op.instruction.modifiers;
-  refuseMulticast(thread, op, hasClusterForm && (get<uint8_t>(frame, 5 + rank) & 1));
-  const uint32_t shared = sharedOffset(thread, op, frame, 0, kTensorAlignment), mbarrier = mbarrierOf(thread, op, frame);
-  issueLoad(thread, op, tileOf(thread, op, frame, 2, shared), mbarrier);
+  const uint32_t shared = sharedOffset(thread, op, frame, 0, kTensorAlignment), mbarrier = sharedOffset(thread, op, frame, 1, 8);
+  issueLoad(thread, op, tileOf(thread, op, frame, 2, shared), mbarrier, maskOf(frame, hasClusterForm, 3 + rank));
 }
 
 void loadBytes(Thread &thread, const Op &op, Slot *frame) {
-  refuseMulticast(thread, op, op.instruction.modifiers[0] && (get<uint8_t>(frame, 6) & 1));
-  const uint32_t shared = sharedOffset(thread, op, frame, 0, kPieceBytes), mbarrier = mbarrierOf(thread, op, frame);
-  issueLoad(thread, op, linearTile(thread, op, get<uint8_t *>(frame, 2), get<uint32_t>(frame, 3), shared), mbarrier);
+  const uint32_t shared = sharedOffset(thread, op, frame, 0, kPieceBytes), mbarrier = sharedOffset(thread, op, frame, 1, 8);
+  issueLoad(thread, op, linearTile(thread, op, get<uint8_t *>(frame, 2), get<uint32_t>(frame, 3), shared), mbarrier,
+            maskOf(frame, op.instruction.modifiers[0], 4));
 }
 
 void storeTensor(Thread &thread, const Op &op, Slot *frame) {

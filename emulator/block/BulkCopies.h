@@ -37,7 +37,8 @@ std::vector<Piece> piecesOf(const Tile &tile);
 /// A copy to shared memory that has not landed.
 struct BulkLoad {
   Tile tile;
-  uint32_t mbarrier, engine, time, thread;
+  uint32_t mbarrier, engine, time; // of the block whose shared memory it goes to
+  Thread *thread;                  // that asked for it, perhaps of another block
   const Op *op;
 };
 
@@ -48,7 +49,8 @@ struct BulkStores {
     bool adds;
     uint32_t time;
     const Op *op;
-    std::vector<uint8_t> bytes; // once the source has been read
+    std::vector<uint8_t> bytes = {}; // once the source has been read: of a box outside of its tensor, none
+    bool isRead = false;
   };
   std::deque<Store> stores;
   std::deque<uint32_t> groups; // the time of each commit that nobody has waited for

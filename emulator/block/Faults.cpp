@@ -1,6 +1,6 @@
 // Faults.cpp - reports of what goes wrong in a block, with all who are involved. Detection is
 // elsewhere.
-#include "emulator/block/Block.h"
+#include "emulator/block/Cluster.h"
 #include <algorithm>
 
 namespace logitile::emulator {
@@ -30,8 +30,8 @@ Report Block::describe(Fault fault, const Thread &thread, const Op &op, std::str
 
 void Block::fail(Report report) {
   launch.findings.add(std::move(report), kNoOp, kNoOp);
-  hasFailed = true;
-  leave();
+  wasFaulty = true;
+  cluster.leave();
 }
 
 static const char *verb(AccessKind kind) {
@@ -60,6 +60,13 @@ std::string_view Block::pendingText(const Earlier &earlier) const {
                                           : "the copy may not have landed; wait for its group first";
 }
 
+Party Block::laterParty(const Access &access, std::string action) const {
+  Party later = party(access.actor, access.op.index, std::move(action));
+  if (access.thread.block != this)
+    later.who += " of block " + std::to_string(launch.global.linearIndexOf(access.thread.block->id));
+  return later;
+}
+
 void Block::reportProxyFence(const Access &access, const Touched &touched, const Earlier &earlier) {
   if (launch.findings.isKnown(Fault::proxyFence, access.op.index, earlier.op))
     return;
@@ -71,7 +78,7 @@ void Block::reportProxyFence(const Access &access, const Touched &touched, const
   report.block = index;
   report.detail = "no fence.proxy.async stands between the write and the access of the asynchronous proxy";
   report.parties = {party(earlier.actor, earlier.op, std::string("earlier ") + verb(earlier.kind)),
-                    party(access.actor, access.op.index, std::string("later ") + verb(access.kind))};
+                    laterParty(access, std::string("later ") + verb(access.kind))};
   launch.findings.add(std::move(report), access.op.index, earlier.op);
 }
 
@@ -91,7 +98,7 @@ void Block::reportRace(const Access &access, const Touched &touched, const Earli
   Party before = party(earlier.actor, earlier.op, std::string("earlier ") + verb(earlier.kind));
   if (!isHere)
     before.who += " of block " + std::to_string(launch.global.linearIndexOf(earlier.block));
-  report.parties = {std::move(before), party(access.actor, access.op.index, std::string("later ") + verb(access.kind))};
+  report.parties = {std::move(before), laterParty(access, std::string("later ") + verb(access.kind))};
   launch.findings.add(std::move(report), access.op.index, earlier.op);
 }
 
@@ -128,12 +135,12 @@ void Block::checkEnd(Thread &thread) {
 void Block::checkLoads() {
   const char *what = "the block ends before the copy is known to have landed; wait for its mbarrier first";
   if (!loads.empty())
-    fail(describe(Fault::misuse, threads[loads.front().thread], *loads.front().op, "copies", what));
+    fail(describe(Fault::misuse, *loads.front().thread, *loads.front().op, "copies", what));
   for (const auto &[offset, mbarrier] : mbarriers) {
     const Mbarrier::Landed &landed = mbarrier.landed;
     auto isKnownTo = [&](const Thread &thread) { return knows(thread, landed.engine, landed.time); };
     if (landed.op && std::none_of(threads.begin(), threads.begin() + actors.threads, isKnownTo))
-      fail(describe(Fault::misuse, threads[landed.thread], *landed.op, "copies", what));
+      fail(describe(Fault::misuse, *landed.thread, *landed.op, "copies", what));
   }
 }
 
@@ -185,7 +192,7 @@ void Block::reportEndless() {
   report.detail = "loops have made " + std::to_string(loopTurns) +
                   " turns without any other progress; what a later block writes does not come, as blocks run one after another";
   launch.findings.add(std::move(report), kNoOp, kNoOp);
-  hasFailed = true;
+  wasFaulty = true;
 }
 
 void Block::reportDeadlock() {
@@ -203,6 +210,6 @@ void Block::reportDeadlock() {
       report.detail += "; mbarrier at shared memory +" + std::to_string(offset) + " in phase " + std::to_string(mbarrier.phase) +
                        " lacks " + std::to_string(mbarrier.pending) + " arrivals and " + std::to_string(mbarrier.bytes) + " bytes";
   launch.findings.add(std::move(report), kNoOp, kNoOp);
-  hasFailed = true;
+  wasFaulty = true;
 }
 } // namespace logitile::emulator

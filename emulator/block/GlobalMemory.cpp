@@ -73,7 +73,7 @@ bool GlobalMemory::isOrdered(Block &block, const Access &access, const Touch &to
     return block.knows(access.thread, touch.actor, touch.time);
   const auto &blocks = access.thread.knowledge.clock->blocks;
   auto found = blocks.find(touch.block);
-  return found != blocks.end() && touch.time <= (*found->second)[touch.actor];
+  return found != blocks.end() && touch.time <= found->second->times[touch.actor];
 }
 
 void GlobalMemory::checkWrite(Block &block, const Access &access, const Touched &touched, const Write &write, uint8_t bytes,

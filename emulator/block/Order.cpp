@@ -5,17 +5,6 @@
 
 namespace logitile::emulator {
 namespace {
-/// What a clock of another block means to a thread here.
-ClockRef asEarlier(const ClockRef &clock, uint32_t block) {
-  if (!clock)
-    return nullptr;
-  auto earlier = std::make_shared<Clock>();
-  earlier->times.assign(clock->times.size(), 0);
-  earlier->blocks = clock->blocks;
-  earlier->blocks[block] = std::make_shared<const Times>(clock->times);
-  return earlier;
-}
-
 ClockRef joined(const ClockRef &one, const ClockRef &other) {
   if (!one)
     return other;
@@ -31,14 +20,14 @@ ClockRef withOwnWrite(const ClockRef &clock, uint32_t actor, uint32_t now) {
   return known;
 }
 
-/// All that a thread has done and knows, up to now.
+} // namespace
+
 ClockRef everythingOf(Thread &thread) {
   Block &block = *thread.block;
   Gathering gathering;
   gathering.add(block.actors, thread.linear, thread.knowledge, block.now++);
   return gathering.take();
 }
-} // namespace
 
 void Releases::write(uintptr_t word, uint32_t block, ByScope given, bool isUpdate) {
   auto found = words.find(word);
@@ -47,7 +36,7 @@ void Releases::write(uintptr_t word, uint32_t block, ByScope given, bool isUpdat
     const bool isHere = before.block == block;
     if (!isHere && !given[0] && !given[1])
       return;
-    const ClockRef ofDevice = isHere ? before.clocks[1] : asEarlier(before.clocks[1], before.block);
+    const ClockRef ofDevice = isHere ? before.clocks[1] : asOfOther(before.clocks[1], before.block);
     given = {joined(isHere ? before.clocks[0] : ofDevice, given[0]), joined(ofDevice, given[1])};
   }
   if (given[0] || given[1])
@@ -62,7 +51,7 @@ ClockRef Releases::read(uintptr_t word, uint32_t block, Strength &scope) const {
     return nullptr;
   const Release &release = found->second;
   scope = release.block == block ? Strength::block : Strength::device;
-  return release.block == block ? release.clocks[0] : asEarlier(release.clocks[1], release.block);
+  return release.block == block ? release.clocks[0] : asOfOther(release.clocks[1], release.block);
 }
 
 void synchronise(const Access &access, Releases &releases, const void *address) {

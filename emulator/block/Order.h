@@ -53,6 +53,9 @@ private:
   std::unordered_map<uintptr_t, Release> words;
 };
 
+/// All that a thread has done and knows, up to now.
+ClockRef everythingOf(Thread &thread);
+
 struct Access;
 /// Has a strong access hand on or take what it orders.
 void synchronise(const Access &access, Releases &releases, const void *address);

@@ -61,9 +61,9 @@ void SharedMemory::check(Block &block, const Access &access, uint32_t offset, ui
     checkWrites(block, access, word, mask);
     if (access.kind != AccessKind::read)
       checkReads(block, access, word, mask);
-    if (access.kind == AccessKind::read)
+    if (access.kind == AccessKind::read && access.thread.block == &block)
       noteRead(block, access, word, mask);
-    else
+    else if (access.kind != AccessKind::read)
       noteWrite(block, access, word, mask);
     offset = next;
   }

@@ -12,17 +12,21 @@ void joinInto(Times &into, const Times &other) {
     into[i] = std::max(into[i], other[i]);
 }
 
-void joinInto(Clock &into, const Clock &other) {
+void joinKnown(Known &into, const Known &other) {
   joinInto(into.times, other.times);
   joinInto(into.fenced, other.fenced);
+}
+
+void joinInto(Clock &into, const Clock &other) {
+  joinKnown(into, other);
   for (const auto &[block, theirs] : other.blocks) {
-    std::shared_ptr<const Times> &mine = into.blocks[block];
+    std::shared_ptr<const Known> &mine = into.blocks[block];
     if (!mine || mine == theirs) {
       mine = theirs;
       continue;
     }
-    auto both = std::make_shared<Times>(*mine);
-    joinInto(*both, *theirs);
+    auto both = std::make_shared<Known>(*mine);
+    joinKnown(*both, *theirs);
     mine = std::move(both);
   }
 }
@@ -59,6 +63,16 @@ std::string Actors::nameOf(uint32_t actor) const {
   return owner + " (warp " + std::to_string(thread / 32) + ", lane " + std::to_string(thread % 32) + ")";
 }
 
+ClockRef asOfOther(const ClockRef &clock, uint32_t block) {
+  if (!clock)
+    return nullptr;
+  auto other = std::make_shared<Clock>();
+  other->times.assign(clock->times.size(), 0);
+  other->blocks = clock->blocks;
+  other->blocks[block] = std::make_shared<const Known>(*clock);
+  return other;
+}
+
 void Gathering::add(const Actors &actors, uint32_t thread, const Knowledge &knowledge, uint32_t now) {
   if (!clock)
     clock = std::make_shared<Clock>(*knowledge.clock);
@@ -78,8 +92,15 @@ void Gathering::add(const Actors &actors, uint32_t thread, const Knowledge &know
 
 void Gathering::addEngine(const Actors &actors, uint32_t engine, uint32_t time) {
   if (!clock)
-    clock = std::make_shared<Clock>(Clock{Times(actors.count(), 0), {}, {}});
+    clock = std::make_shared<Clock>(Clock{{Times(actors.count(), 0)}});
   clock->times[engine] = std::max(clock->times[engine], time);
+}
+
+void Gathering::addOther(const ClockRef &other) {
+  if (clock)
+    joinInto(*clock, *other);
+  else
+    clock = std::make_shared<Clock>(*other);
 }
 
 ClockRef Gathering::take() {

@@ -38,14 +38,20 @@ struct Actors {
 
 /// The latest time of each actor of a block that somebody has synchronised with.
 using Times = std::vector<uint32_t>;
-/// Those of the owner's block, and of earlier blocks of the launch by their numbers. Never changed
-/// once shared.
-struct Clock {
+/// Those of one block.
+struct Known {
   Times times;
   Times fenced = {}; // the part of the times that fences have shown to the asynchronous proxy; shorter: 0
-  std::map<uint32_t, std::shared_ptr<const Times>> blocks;
+  bool isFenced(uint32_t actor, uint32_t time) const { return actor < fenced.size() && time <= fenced[actor]; }
+};
+/// Those of the owner's block, and of other blocks of the launch by their numbers. Never changed
+/// once shared.
+struct Clock : Known {
+  std::map<uint32_t, std::shared_ptr<const Known>> blocks = {};
 };
 using ClockRef = std::shared_ptr<const Clock>;
+/// What a clock of 'block' means to a thread of another one; null for null.
+ClockRef asOfOther(const ClockRef &clock, uint32_t block);
 
 /// What a thread knows: a shared clock, and of its own engine possibly more.
 struct Knowledge {
@@ -63,6 +69,8 @@ public:
   void add(const Actors &actors, uint32_t thread, const Knowledge &knowledge, uint32_t now);
   /// Adds that an engine has done everything up to 'time'.
   void addEngine(const Actors &actors, uint32_t engine, uint32_t time);
+  /// Adds what somebody of another block knows.
+  void addOther(const ClockRef &other);
   /// The clock so far, for those who leave; the next round starts empty.
   ClockRef take();
 

@@ -44,6 +44,16 @@ void mbarrierWait(Thread &thread, const Op &op, Slot *frame);
 /// Modifier: whether the promised arrival is one beyond those that the barrier expects.
 void mbarrierArriveAfterCopies(Thread &thread, const Op &op, Slot *frame);
 
+/// An arrival without a result, at an mbarrier of any block of the cluster.
+void mbarrierArriveInCluster(Thread &thread, const Op &op, Slot *frame);
+
+// ---- Clusters.cpp
+/// Modifier: whether it orders nothing.
+void clusterArrive(Thread &thread, const Op &op, Slot *frame);
+void clusterWait(Thread &thread, const Op &op, Slot *frame);
+/// Of an address in shared memory and the number of a block of the cluster: the same place there.
+void mapShared(Thread &thread, const Op &op, Slot *frame);
+
 // ---- BulkCopies.cpp: operands as those of the intrinsics
 /// Modifiers: the rank, and whether a flag says that the copy goes to several blocks of a cluster.
 void loadTensor(Thread &thread, const Op &op, Slot *frame);

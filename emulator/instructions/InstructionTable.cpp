@@ -97,6 +97,15 @@ void addBulkCopies(Table &table) {
   table["cp.async.bulk.wait.group.read"] = forThread(waitBulk, true);
 }
 
+void addClusters(Table &table) {
+  for (const char *aligned : {"", ".aligned"}) {
+    table[std::string("barrier.cluster.arrive") + aligned] = forThread(clusterArrive, false);
+    table[std::string("barrier.cluster.arrive.relaxed") + aligned] = forThread(clusterArrive, true);
+    table[std::string("barrier.cluster.wait") + aligned] = forThread(clusterWait);
+  }
+  table["mapa.shared.cluster"] = forThread(mapShared);
+}
+
 void addArrivals(Table &table, const std::string &drop, ArrivalEffect effect) {
   const uint32_t noComplete = uint32_t(effect) | uint32_t(ArrivalEffect::noComplete);
   for (const char *space : {"", ".shared"}) {
@@ -232,6 +241,7 @@ Table makeTable() {
   addFences(table);
   addBulkCopies(table);
   addProxies(table);
+  addClusters(table);
   addMbarriers(table);
   addLaunches(table);
   addShuffles(table);

@@ -24,12 +24,13 @@ Report misuse(Thread &thread, const Op &op, uint32_t offset, std::string detail)
   return report;
 }
 
-Mbarrier &use(Thread &thread, const Op &op, uint32_t offset) {
-  auto found = thread.block->mbarriers.find(offset);
-  if (found == thread.block->mbarriers.end())
+Mbarrier &useOf(Block &block, Thread &thread, const Op &op, uint32_t offset) {
+  auto found = block.mbarriers.find(offset);
+  if (found == block.mbarriers.end())
     thread.block->fail(misuse(thread, op, offset, "it is not initialised"));
   return found->second;
 }
+Mbarrier &use(Thread &thread, const Op &op, uint32_t offset) { return useOf(*thread.block, thread, op, offset); }
 
 void countArrivals(Thread &thread, const Op &op, uint32_t offset, Mbarrier &mbarrier, uint32_t count) {
   mbarrier.pending -= count;
@@ -121,15 +122,32 @@ void mbarrierComplete(Thread &thread, const Op &op, Slot *frame) {
   completeIfDone(*thread.block, mbarrier);
 }
 
-const Mbarrier &findMbarrier(Thread &thread, const Op &op, uint32_t offset) { return use(thread, op, offset); }
+/// An arrival at an mbarrier of any block of the cluster orders as a release, whatever its scope.
+void mbarrierArriveInCluster(Thread &thread, const Op &op, Slot *frame) {
+  const auto *address = reinterpret_cast<const uint8_t *>(uintptr_t{get<uint32_t>(frame, 0)});
+  requireAligned(thread, op, Space::shared, address, kMbarrierBytes);
+  Block &block = liveBlockAt(thread, op, address);
+  touchSharedOf(block, {thread, thread.linear, op, AccessKind::read}, address, kMbarrierBytes);
+  const uint32_t offset = block.shared.offsetOf(address);
+  Mbarrier &mbarrier = useOf(block, thread, op, offset);
+  countArrivals(thread, op, offset, mbarrier, 1);
+  if (&block == thread.block)
+    mbarrier.gathering.add(block.actors, thread.linear, thread.knowledge, block.now++);
+  else
+    mbarrier.gathering.addOther(asOfOther(everythingOf(thread), thread.block->id));
+  completeIfDone(block, mbarrier);
+}
 
-void completeBytes(Thread &thread, const Op &op, uint32_t offset, uint32_t bytes, uint32_t engine, uint32_t time) {
-  Mbarrier &mbarrier = use(thread, op, offset);
-  mbarrier.gathering.addEngine(thread.block->actors, engine, time);
-  if (!mbarrier.landed.op || mbarrier.landed.time < time)
-    mbarrier.landed = {&op, thread.linear, engine, time};
-  countBytes(thread, op, offset, mbarrier, -int64_t{bytes});
-  completeIfDone(*thread.block, mbarrier);
+const Mbarrier &findMbarrier(Block &block, Thread &thread, const Op &op, uint32_t offset) { return useOf(block, thread, op, offset); }
+
+void completeBytes(Block &block, const BulkLoad &load) {
+  Thread &thread = *load.thread;
+  Mbarrier &mbarrier = useOf(block, thread, *load.op, load.mbarrier);
+  mbarrier.gathering.addEngine(block.actors, load.engine, load.time);
+  if (!mbarrier.landed.op || mbarrier.landed.time < load.time)
+    mbarrier.landed = {load.op, &thread, load.engine, load.time};
+  countBytes(thread, *load.op, load.mbarrier, mbarrier, -int64_t{load.tile.bytes()});
+  completeIfDone(block, mbarrier);
 }
 
 void mbarrierPendingCount(Thread &, const Op &, Slot *frame) {

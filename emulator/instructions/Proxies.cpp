@@ -6,17 +6,20 @@
 
 namespace logitile::emulator {
 bool Block::isFenced(const Thread &thread, uint32_t actor, uint32_t time) const {
+  if (const Known *known = knownOfOther(thread))
+    return known->isFenced(actor, time);
   const bool isOwn = actor == thread.linear || actor == actors.strongWritesOf(thread.linear);
   if (isOwn && time <= thread.knowledge.fenced)
     return true;
-  const Times &fenced = thread.knowledge.clock->fenced;
-  return actor < fenced.size() && time <= fenced[actor];
+  return thread.knowledge.clock->isFenced(actor, time);
 }
 
 ClockRef Block::fencedClock(const ClockRef &clock) {
   if (clock != lastUnfenced) {
     auto fenced = std::make_shared<Clock>(*clock);
     fenced->fenced = fenced->times;
+    for (auto &[block, known] : fenced->blocks)
+      known = std::make_shared<const Known>(Known{known->times, known->times});
     lastUnfenced = clock;
     lastFenced = std::move(fenced);
   }

@@ -16,7 +16,7 @@ void addVector(Thread &thread, const Op &op, Slot *frame) {
 void isInSpace(Thread &thread, const Op &op, Slot *frame) {
   const auto *address = get<const uint8_t *>(frame, 0);
   const Block &block = *thread.block;
-  const bool isShared = block.shared.isNear(address), isLocal = block.stacks.holds(thread.linear, address, 1);
+  const bool isShared = block.shared.isNear(address), isLocal = block.stacks.holds(thread.fiber, address, 1);
   const auto space = static_cast<Space>(op.instruction.modifiers[0]);
   set<uint8_t>(frame, 1, space == Space::shared ? isShared : space == Space::none ? isLocal : !isShared && !isLocal);
 }

@@ -54,6 +54,15 @@ std::optional<Instruction> readBarrier(Words words, const Statement &statement, 
     return std::nullopt;
   return findInstruction("barrier.cta." + action + ".aligned.count");
 }
+/// PTX ISA, "mbarrier.arrive": mbarrier.arrive{.release.{cta,cluster}}.shared::cluster.b64 _, [at];
+std::optional<Instruction> readRemoteArrival(Words words, const Statement &statement, uint32_t inputs) {
+  if (words.take({"release"}) && !words.take({"cta", "cluster"}))
+    return std::nullopt;
+  const std::vector<std::string_view> operands = {"_", "[$0]"};
+  if (!words.take({"shared::cluster"}) || !words.take({"b64"}) || !words.isEnd() || inputs != 1 || statement.operands != operands)
+    return std::nullopt;
+  return Instruction{Meeting::none, mbarrierArriveInCluster, nullptr, {}, true, 0, {}};
+}
 /// PTX ISA, "red": red{.relaxed}{.gpu}.global.add.{v2,v4}.f32 [to], {numbers}.
 std::optional<Instruction> readVectorAdd(Words words, const Statement &statement, uint32_t inputs) {
   words.take({"relaxed"});
@@ -80,6 +89,8 @@ std::optional<Instruction> readPtx(std::string_view text, const PtxOperands &ope
   Words words(statement->words);
   if (words.take({"red"}))
     return readVectorAdd(words, *statement, operands.inputs);
+  if (words.take({"mbarrier"}) && words.take({"arrive"}))
+    return readRemoteArrival(words, *statement, operands.inputs);
   if (words.take({"bar"}))
     return readBarrier(words, *statement, operands.inputs);
   if (words.take({"cp"}) && words.take({"async"}))

@@ -135,19 +135,19 @@ void dropPromises(Function &function) {
 }
 
 /// Three numbers of an attribute; zeros where it is not there.
-std::array<uint32_t, 3> threadsOf(const Function &function, StringRef attribute) {
-  std::array<uint32_t, 3> threads = {0, 0, 0};
+std::array<uint32_t, 3> numbersOf(const Function &function, StringRef attribute) {
+  std::array<uint32_t, 3> numbers = {0, 0, 0};
   StringRef text = function.getFnAttribute(attribute).getValueAsString();
   if (text.empty())
-    return threads;
-  threads = {1, 1, 1};
-  for (uint32_t &count : threads) {
+    return numbers;
+  numbers = {1, 1, 1};
+  for (uint32_t &count : numbers) {
     auto [first, rest] = text.split(',');
     if (!first.empty() && first.trim().getAsInteger(10, count))
       count = 0;
     text = rest;
   }
-  return threads;
+  return numbers;
 }
 
 /// Registers that each thread of a kernel has at its start, where setmaxnreg can know them: PTX
@@ -158,7 +158,7 @@ uint32_t registersOf(const Function &function) {
     return given;
   constexpr uint32_t kOfBlock = 65536, kStep = 8, kMost = 256;
   for (const char *attribute : {"nvvm.reqntid", "nvvm.maxntid"}) {
-    const auto [x, y, z] = threadsOf(function, attribute);
+    const auto [x, y, z] = numbersOf(function, attribute);
     if (const uint32_t threads = x * y * z)
       return std::min(kMost, kOfBlock / threads / kStep * kStep);
   }
@@ -212,13 +212,16 @@ void lowerOne(Function &function, const SharedLayout &shared, Lowered &lowered, 
   if (!lowerFunction(function, shared, lowered, error))
     return;
   const bool isKernel = function.getCallingConv() == CallingConv::PTX_Kernel;
-  const std::array<uint32_t, 3> threads = threadsOf(function, "nvvm.reqntid");
+  const std::array<uint32_t, 3> threads = numbersOf(function, "nvvm.reqntid");
+  const std::array<uint32_t, 3> cluster = numbersOf(function, "nvvm.cluster_dim");
   const uint32_t registers = registersOf(function);
   dropPromises(function);
   if (!isKernel)
     return;
   KernelFacts facts = addCaller(function);
   facts.threads = threads;
+  if (cluster[0])
+    facts.cluster = cluster;
   facts.registers = registers;
   facts.sharedBytes = shared.bytesOf(function);
   lowered.kernels[function.getName().str()] = facts;

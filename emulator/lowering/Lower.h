@@ -15,6 +15,7 @@ struct KernelFacts {
   uint32_t parameters = 0;
   uint32_t sharedBytes = 0; // up to where the dynamic part starts
   uint32_t registers = 0;   // that each thread has at the start; 0 where the kernel does not say
+  std::array<uint32_t, 3> cluster = {1, 1, 1}; // blocks of a cluster
   std::array<uint32_t, 3> threads = {0, 0, 0}; // that it must be launched with; 0 where any number will do
 };
 

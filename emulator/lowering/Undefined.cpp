@@ -99,7 +99,7 @@ void FunctionLowering::checkVariable(llvm::Instruction &instruction) {
 
 void checkStack(Thread *thread, const Op *op, uint64_t bytes) {
   Block &block = *thread->block;
-  if (bytes <= block.stacks.left(thread->linear, __builtin_frame_address(0)))
+  if (bytes <= block.stacks.left(thread->fiber, __builtin_frame_address(0)))
     return;
   block.fail(block.describe(Fault::trap, *thread, *op, "runs", "its stack would be larger than the 512 KiB of a thread's local memory"));
 }

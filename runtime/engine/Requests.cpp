@@ -173,8 +173,10 @@ Result<std::vector<std::string>> Engine::tileChoices(const Request &request) {
     return target.status();
   std::string error;
   std::vector<std::string> choices;
+  bool mayShare = std::ranges::any_of(request.projections, [](const ProjectionPlan &projection) { return elementBytes(projection.element) == 2; });
   for (const TileSizes &sizes : listTileSizes(**target, std::max<int64_t>(request.projections.size() + request.dense.size(), 1), error))
-    choices.push_back(spellTileSizes(sizes));
+    if (sizes.cluster == 1 || mayShare) // blocks of a cluster share operands of 16 bits
+      choices.push_back(spellTileSizes(sizes));
   if (choices.empty())
     return Status(ErrorCode::Internal, error);
   return choices;

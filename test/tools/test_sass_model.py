@@ -245,28 +245,38 @@ def test_copies_are_waited_for_by_groups():
 # ---- copies of boxes --------------------------------------------------------------------------------------
 
 
-def copies_of_block(register: str, skip: str, spin: str) -> list[str]:
-    """The code of one warp that copies a block of 32 KiB as two boxes, once its stage is free."""
+def copies_of_block(register: str, skip: str, spin: str, of_pair: bool = False) -> list[str]:
+    """The code of one warp that copies a block of 32 KiB as two boxes, once its stage is free. Of a pair of
+    thread blocks, half of the second one to both; where it is alone, all of it.
+    """
+    second = ["UTMALDG.2D [UR24], [UR40]"]
+    if of_pair:
+        half = "UTMALDG.2D.MULTICAST [UR24], [UR40], UR4"
+        second = [half, f"@P4 BRA `({skip})", half]
     return [f"@P5 BRA `({skip})",
             f"SYNCS.PHASECHK.TRANS64.TRYWAIT P5, [UR29+0x20], {register}", f"@!P5 BRA `({spin})",
             f"@P5 MOV {register}, 0x8000", f"@P5 SYNCS.ARRIVE.TRANS64 RZ, [UR29], {register}",
-            "UTMALDG.2D [UR28], [UR22]", "UTMALDG.2D [UR24], [UR40]", f"{skip}:"]  # fmt: skip
+            "UTMALDG.2D [UR28], [UR22]", *second, f"{skip}:"]  # fmt: skip
 
 
-def kernel_of_boxes(stages: int, ahead: int, turns: int = 8, tiles: int = 0) -> listing.Listing:
+def kernel_of_boxes(
+    stages: int, ahead: int, turns: int = 8, tiles: int = 0, of_pair: bool = False
+) -> listing.Listing:
     """Products of a ring of boxes; behind them a block that threads copy, as where an axis has a rest. Of
     `tiles` tiles, if any, the first boxes are asked for before the first one.
     """
     return listing_of(
         *["SYNCS.EXCH.64 URZ, [UR8], UR4"] * (2 * stages),
-        ".L_x_1:", *copies_of_block("R24", ".L_x_2", ".L_x_8"), "IADD3 R2, R2, 0x1, RZ",
+        ".L_x_1:", *copies_of_block("R24", ".L_x_2", ".L_x_8", of_pair), "IADD3 R2, R2, 0x1, RZ",
         f"ISETP.GE.U32.AND P0, PT, R2, {ahead:#x}, PT", "@!P0 BRA `(.L_x_1)",
         *([".L_x_12:", "IMAD.MOV.U32 R3, RZ, RZ, RZ"] if tiles else []),
         ".L_x_3:", "SYNCS.PHASECHK.TRANS64.TRYWAIT P5, [UR17], R110", "@!P5 BRA `(.L_x_9)",
         "HGMMA.64x128x16.F32.BF16 R24, gdesc[UR4], R24",
         "HGMMA.64x128x16.F32.BF16 R24, gdesc[UR8], R24, gsb0",
-        *copies_of_block("R110", ".L_x_4", ".L_x_10"), "WARPGROUP.DEPBAR.LE gsb0, 0x1", "@P6 BRA `(.L_x_5)",
-        "SYNCS.ARRIVE.TRANS64.A1T0 RZ, [R110+UR7], RZ", ".L_x_5:", "IADD3 R3, R3, 0x1, RZ",
+        *copies_of_block("R110", ".L_x_4", ".L_x_10", of_pair), "WARPGROUP.DEPBAR.LE gsb0, 0x1",
+        "@P6 BRA `(.L_x_5)", "SYNCS.ARRIVE.TRANS64.A1T0 RZ, [R110+UR7], RZ",
+        *(["SYNCS.ARRIVE.TRANS64.RED.A1T0 RZ, [R6+URZ], RZ"] if of_pair else []),
+        ".L_x_5:", "IADD3 R3, R3, 0x1, RZ",
         f"ISETP.GE.U32.AND P0, PT, R3, {turns:#x}, PT", "@!P0 BRA `(.L_x_3)", "WARPGROUP.DEPBAR.LE gsb0, 0x0",
         "@P1 BRA `(.L_x_6)", "LDGSTS [R3], [R2]", "HGMMA.64x128x16.F32.BF16 R24, gdesc[UR4], R24, gsb0",
         ".L_x_6:", "STG.E [R2], R24",
@@ -279,9 +289,11 @@ def kernel_of_boxes(stages: int, ahead: int, turns: int = 8, tiles: int = 0) -> 
     )  # fmt: skip
 
 
-def model_of_boxes(stages: int, ahead: int, tiles: int = 0, **rates: float) -> timing.KernelModel:
+def model_of_boxes(
+    stages: int, ahead: int, tiles: int = 0, of_pair: bool = False, **rates: float
+) -> timing.KernelModel:
     chosen = dataclasses.replace(machine.rates_of(90, H100), **rates)
-    listed = kernel_of_boxes(stages, ahead, tiles=tiles)
+    listed = kernel_of_boxes(stages, ahead, tiles=tiles, of_pair=of_pair)
     return timing.KernelModel(listed, toolchain.Assembled(128, 0, 0), chosen, 8, 1)
 
 
@@ -305,6 +317,32 @@ def test_the_ring_is_read_from_the_kernel():
     assert model_of_boxes(4, 2).ring == boxes.Ring(stages=4, ahead=2)
     assert model_of_boxes(3, 1).ring == boxes.Ring(stages=3, ahead=1)
     assert model_of_products().ring == boxes.Ring(0, 0)
+
+
+def test_a_pair_of_blocks_copies_halves_of_what_it_shares():
+    path = paths.path_of(kernel_of_boxes(4, 2, of_pair=True))
+    copied = [one.opcode for one in path.expand(paths.Ends(1, 1), 64) if one.kind == "UTMALDG"]
+    assert copied == ["UTMALDG.2D", "UTMALDG.2D.MULTICAST"] * (2 + 8)
+    assert sum(boxes.is_release(one) for one in path.expand(paths.Ends(1, 1), 64)) == 8
+    (code,) = boxes.copy_codes(timing.instructions_of(model_of_boxes(4, 2, of_pair=True).main_loop.body))
+    assert code.box == 0x4000  # the other half comes from the other block
+
+
+def test_boxes_that_are_stored_are_taken_before_words():
+    box = "UTMASTG.2D [UR4], [UR8]"
+    stored = listing_of("@P0 BRA `(.L_x_1)", "STG.E.128 [R2], R24", "EXIT", ".L_x_1:", box, "EXIT")
+    assert opcodes(paths.path_of(stored)) == ["BRA", "UTMASTG", "EXIT"] and paths.path_of(stored).stores()
+    body = trace(box, "LDSM.16.M88.4 R4, [R2]")
+    played = machine.Multiprocessor(RATES, body, frozenset(), warps=1, blocks=1)
+    played.play(1)
+    assert played.shared >= machine.STORED_BOX / machine.SHARED_BYTES
+
+
+def test_a_block_of_a_pair_waits_for_the_other_one():
+    near, far = (model_of_boxes(3, 1, of_pair=True, remote=cycles) for cycles in (0, 5000))
+    assert far.ring == boxes.Ring(stages=3, ahead=1, latency=5000)
+    assert near.turn_cycles(1) == pytest.approx(model_of_boxes(3, 1).turn_cycles(1), rel=0.01)
+    assert far.turn_cycles(1) > near.turn_cycles(1) + 1000
 
 
 def test_one_warp_copies_for_all():

@@ -44,6 +44,7 @@ TargetFacts GPUTarget::facts() const {
   facts.hasFixedTiles = true; // tensor cores cut tiles of these sizes only
   if (hasWarpgroups()) {
     facts.mostWeightRows = 128; // with 256 hidden entries, their sums fill the registers of a thread
+    facts.largestCluster = kBlocksOfPair;
     facts.deepestF32 = 16;      // its planes lie in registers too; operands of 16 bits lie in shared memory, and are deeper
   }
   return facts;

@@ -150,7 +150,7 @@ private:
     if (!op.getPlus())
       return success();
     int64_t row = sharing.columns * bytesOf(op.getPlus());
-    if (cuda::algorithmOf(op) == Algorithm::Wgmma) // which reads the rows that there are
+    if (cuda::isOfWarpgroups(op)) // which reads the rows that there are
       return addWhen(entries(op.getRow(), sharing.rows) * row, op.getWhen(), op.getRow());
     return addWhen(sharing.rows * row, op.getWhen(), {});
   }
@@ -172,13 +172,18 @@ private:
   void addProduct(Operation *op, Value row, Value column, GridAxis shared) {
     Value left = op->getOperand(0), right = op->getOperand(1);
     int64_t products = bytesOf(left) == 4 ? kProductsOfF32 : 1;
-    int64_t width = cuda::algorithmOf(op) == Algorithm::Wgmma ? sharing.columns : kMmaColumns;
+    int64_t width = cuda::isOfWarpgroups(op) ? sharing.columns : kMmaColumns;
     WorkTerm term{sharing.rows / kMmaRows * (sharing.columns / width) * (shared.step / kMmaDepth) * products, axes};
     term.axes.push_back(shared);
     work.matrixInstructions.push_back(std::move(term));
     shared.step = 1;
     addBytes(bytesOf(left) * entries(row, sharing.rows), row, shared);
+    std::vector<GridAxis> outer = axes;
+    if (cuda::algorithmOf(op) == Algorithm::WgmmaPairs) // the blocks of a pair copy it once
+      if (auto place = places.find(row); place != places.end())
+        axes[place->second].step *= blocksTogether(kernel);
     addBytes(bytesOf(right) * entries(column, sharing.columns), column, shared);
+    axes = std::move(outer);
   }
   /// What is read where a condition holds: always, or one of the launch.
   LogicalResult addWhen(int64_t amount, Value when, ArrayRef<Value> exact) {

@@ -1,6 +1,7 @@
 // Products.cpp - which products run on warpgroups, and the tiles that registers have room for then.
 #include "compiler/Target/Products.h"
 #include "compiler/Backends/NVPTX/GPUTarget.h"
+#include "compiler/Backends/NVPTX/Sharing.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
@@ -20,7 +21,9 @@ static bool suitsWarpgroups(const Product &product) {
 }
 
 Algorithm GPUTarget::productAlgorithm(const Product &product) const {
-  return hasWarpgroups() && suitsWarpgroups(product) ? Algorithm::Wgmma : Algorithm::MmaSync;
+  if (!hasWarpgroups() || !suitsWarpgroups(product))
+    return Algorithm::MmaSync;
+  return product.cluster == kBlocksOfPair ? Algorithm::WgmmaPairs : Algorithm::Wgmma;
 }
 
 /// Kernels that multiply f32 on GPUs with warpgroups hold its planes in registers, beside the sums

@@ -49,6 +49,11 @@ std::optional<Algorithm> algorithmOf(Operation *op) {
   return contract ? contract.getAlgorithm() : std::nullopt;
 }
 
+bool isOfWarpgroups(Operation *op) {
+  std::optional<Algorithm> algorithm = algorithmOf(op);
+  return algorithm == Algorithm::Wgmma || algorithm == Algorithm::WgmmaPairs;
+}
+
 namespace {
 struct Extents {
   int64_t rows = 1, columns = 1;
@@ -87,7 +92,7 @@ FailureOr<Extents> findExtents(KernelOp kernel) {
     found.needsRegisters |= isa<UniformOp>(op);
     if (isa<ProjectOp, ContractOp>(op)) {
       found.hasProducts = true;
-      if (algorithmOf(op) == Algorithm::Wgmma)
+      if (isOfWarpgroups(op))
         found.ofWarpgroups = op;
       found.needsRegisters |= cast<ViewType>(op->getOperand(0).getType()).getElement().isF32();
     }
@@ -132,7 +137,8 @@ void cutIntoBlocks(Sharing &sharing, const Extents &extents, const GpuInfo &gpu)
 /// Their products fix it.
 LogicalResult cutForWarpgroups(Sharing &sharing, Operation *product, const GpuInfo &gpu) {
   if (!gpu.hasOwnInstructions)
-    return product->emitOpError() << "is 'using' wgmma, which " << gpu.architecture << " does not have; use mma_sync, or target sm_90a";
+    return product->emitOpError() << "is 'using' " << stringifyAlgorithm(*algorithmOf(product)) << ", which " << gpu.architecture
+                                  << " does not have; use mma_sync, or target sm_90a";
   if (sharing.rows % kWarpgroupRows != 0 || sharing.columns > kMostWarpgroupColumns)
     return product->emitOpError() << "is 'using' wgmma in a kernel with tiles of " << sharing.rows << " x " << sharing.columns
                                   << "; warpgroups multiply " << kWarpgroupRows << " rows each, with up to " << kMostWarpgroupColumns

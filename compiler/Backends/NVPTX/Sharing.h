@@ -7,6 +7,7 @@
 
 namespace logitile::cuda {
 inline constexpr int64_t kWarp = 32, kWarpgroup = 4 * kWarp;
+inline constexpr int64_t kBlocksOfPair = 2;
 /// Of a tile: the rows of a warpgroup's products, and the most columns.
 inline constexpr int64_t kWarpgroupRows = 64, kMostWarpgroupColumns = 256;
 /// Bytes of the widest load or store of a thread. Rows of the workspace begin at multiples of it.
@@ -42,6 +43,8 @@ struct Sharing {
 
 /// How a product multiplies; null for other ops.
 std::optional<Algorithm> algorithmOf(mlir::Operation *op);
+/// Whether it is a product of warpgroups.
+bool isOfWarpgroups(mlir::Operation *op);
 
 /// The map of a loop that does nothing but merge row states from memory into those it carries, one
 /// in each turn, from the empty state on; null for any other loop.

@@ -227,7 +227,20 @@ struct ChooseSchedulePass : impl::ChooseSchedulePassBase<ChooseSchedulePass> {
     Builder b(&getContext());
     Machine machine = measuredMachine(problem.machine, getUnitRates(getOperation()));
     getOperation()->setAttr(kPredictedSecondsAttrName, b.getF64FloatAttr(builder.predictedSeconds(problem.request.getTokens(), machine)));
-    return builder.emit(best.first, best.end);
+    return failed(builder.emit(best.first, best.end)) ? failure() : checkCluster(problem);
+  }
+
+  /// That a cluster which the request names is of use to a product.
+  LogicalResult checkCluster(const Problem &problem) {
+    auto isOfPairs = [](LaunchOp launch) {
+      return launch.getAlgorithm() == Algorithm::WgmmaPairs ? WalkResult::interrupt() : WalkResult::advance();
+    };
+    ProgramOp program = problem.program;
+    DictionaryAttr named = problem.request.getTiles();
+    if (!named || !named.contains("cluster") || problem.tiles.cluster == 1 || program.walk(isOfPairs).wasInterrupted())
+      return success();
+    return program.emitOpError() << "has no product for clusters of " << problem.tiles.cluster
+                                 << " blocks: they share operands of 16 bits, and have tiles of a multiple of 64 rows; take cluster=1";
   }
 
   LogicalResult emitRefusal(ProgramOp program, RequestAttr request, int64_t least) {

@@ -166,6 +166,7 @@ private:
   /// program.
   Algorithm algorithmOf(Product product) const;
   Algorithm projectAlgorithm() const;
+  int64_t blocksTogether(Algorithm algorithm) const;
   Algorithm hiddenAlgorithm(const ProjectionProblem &projection) const;
   Algorithm weightAlgorithm(const ProjectionProblem &projection) const;
 

@@ -124,6 +124,7 @@ int64_t ScheduleBuilder::projectDepth() const {
 Algorithm ScheduleBuilder::algorithmOf(Product product) const {
   product.tokens = problem.request.getTokens();
   product.entries = problem.columns;
+  product.cluster = problem.tiles.cluster;
   return problem.target->productAlgorithm(product);
 }
 

@@ -13,6 +13,7 @@ from cases import CASES
 from logitile import _native
 from schedules import kind_of_loss, other_kind, records, scheduled
 from test_emulator import BEYOND_HALF, SHAPE, tailed, two_orders
+from test_kernel_work import check_work
 from test_zoo import sample
 
 TARGET = EMULATOR.partition(":")[0] + ":sm_90a"
@@ -74,6 +75,50 @@ def test_other_tiles(tiles, monkeypatch):
     made = sample("plain", "bfloat16", (130, 300, 72))
     made.head.options = dataclasses.replace(made.head.options, tiles=tiles)
     check_orders(made, monkeypatch)
+
+
+PAIRS = "TM=64,TN=64,TD=128,cluster=2"
+
+
+PAIRED_SHAPES = [(130, 300, 72), (257, 520, 130), (64, 64, 64), (1025, 72, 200)]
+
+
+@pytest.mark.parametrize("index, shape", list(enumerate(PAIRED_SHAPES)))
+def test_tails_of_pairs(index, shape, monkeypatch):
+    """Even and odd numbers of tiles along each axis, one alone, and operands that have no boxes."""
+    made = tailed(*shape, DTYPES[index % 2], unaligned=index == 1)
+    made.head.options = dataclasses.replace(made.head.options, tiles=PAIRS)
+    check_orders(made, monkeypatch)
+
+
+@pytest.mark.parametrize("index, name", [
+    pytest.param(i, name, marks=() if i % 6 == 0 else pytest.mark.full) for i, name in enumerate(CASES)
+])  # fmt: skip
+def test_every_loss_by_pairs(index, name, monkeypatch):
+    kind = kind_of_loss(index, "sm_90a")
+    made = sample(name, "bfloat16" if name in BEYOND_HALF else DTYPES[index % 2], SHAPE)
+    with scheduled(dataclasses.replace(made, options=made.options | {"tiles": PAIRS}), kind) as scheduled_one:
+        check_orders(scheduled_one, monkeypatch, SEEDS)
+
+
+@pytest.mark.parametrize("tiles", [
+    PAIRS, "TM=64,TN=128,TD=192,TKproject=16,TKhidden=16,TKweight=16,cluster=2",
+])  # fmt: skip
+def test_pairs_of_which_tokens_do_not_count(tiles, monkeypatch):
+    """Where those that count end within the tiles of a pair, its blocks are alone."""
+    made = sample("plain", "bfloat16", (300, 330, 136))
+    targets = made.given["target"].copy()
+    targets[::3] = -100
+    made = dataclasses.replace(made, given=made.given | {"target": targets})
+    made.head.options = dataclasses.replace(made.head.options, tiles=tiles)
+    check_orders(made, monkeypatch)
+
+
+@pytest.mark.skipif(is_on_gpu(TARGET), reason="GPUs do not count")
+@pytest.mark.parametrize("kind", ["kept", "recompute"])
+def test_work_of_pairs_is_as_predicted(kind):
+    """Each of two blocks copies half of what they share; of three tiles, one is alone."""
+    check_work("plain", "bfloat16", kind, tiles=PAIRS)
 
 
 def barriers(made):

@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 from inputs import arguments, relative
 from logitile import _native
+from logitile.calls.demands import by_names
+from logitile.calls.program import Program, default_key
 
 BACKENDS = pathlib.Path(__file__).parents[3] / "compiler" / "Backends"
 ROWS = json.loads((BACKENDS / "NVPTX" / "tiles.json").read_text())
@@ -83,7 +85,8 @@ def test_tiles_of_one_vocabulary_entry_are_refused():
     ("tiles", "error"),
     [
         (f"TM={2**63 - 1}", f"tile size 'TM' is {2**63 - 1}; 16384 is the most"),
-        ("TX=64", "there is no tile size 'TX'; there are TM, TN, TD, TKproject, TKhidden, TKweight"),
+        ("TX=64", "there is no tile size 'TX'; there are TM, TN, TD, TKproject, TKhidden, TKweight, cluster"),
+        ("cluster=2", "tile size 'cluster' is 2; clusters of 'cuda:sm_80' have 1 block at most"),
         ("TN=40", "tile size 'TN' is 40; 'cuda:sm_80' takes multiples of 32"),
         ("TN=48,TM=16385", "tile size 'TM' is 16385; 16384 is the most"),
         ("TKproject=1024", "tiles='TKproject=1024' do not fit the kernels of this call: .* the 166912 bytes"),
@@ -105,6 +108,24 @@ def test_too_many_columns_of_a_gpu():
     message = "tiles='TN=256' do not fit .*registers have room for 128 .*; take smaller sizes, such as TM="
     with pytest.raises(lt.CallValueError, match=message):
         head.ir("tiles", *shapes, target=lt.ShapeDtype((70,), "int32"))
+
+
+def test_clusters_that_no_product_has_a_use_for():
+    """Float32 is multiplied by warps, as are tiles of 32 rows."""
+    for dtype, tiles in (("float32", "cluster=2"), ("bfloat16", "TM=32,TN=32,cluster=2")):
+        shapes = lt.ShapeDtype((70, 64), dtype), lt.ShapeDtype((1500, 64), dtype)
+        head = with_tiles(tiles, backend="cuda:sm_90a", chunks=1)
+        message = f"tiles='{tiles}' do not fit .* has no product for clusters of 2 blocks: .*; take cluster=1"
+        with pytest.raises(lt.CallValueError, match=message):
+            head.ir("tiles", *shapes, target=lt.ShapeDtype((70,), "int32"))
+
+
+def test_clusters_are_choices_where_operands_have_16_bits():
+    for dtype, expected in (("float32", False), ("bfloat16", True)):
+        shapes = lt.ShapeDtype((70, 64), dtype), lt.ShapeDtype((1500, 64), dtype)
+        call = lt.jit(LOSS, backend="cuda:sm_90a")._bind(*shapes, target=lt.ShapeDtype((70,), "int32"))
+        choices = Program(call, default_key(call, by_names(call, None))).tiles()
+        assert any("cluster=2" in choice for choice in choices) == expected
 
 
 @pytest.mark.parametrize("tiles", ["TM", "TM=-1", "TM=64,TN=x"])

@@ -16,6 +16,18 @@
 // RUN: %{early} -e 's/$ELEMENT/bf16/; s/sm_90a/sm_90/' %S/Inputs/square.mlir | %schedule | FileCheck %s --check-prefix=WARPS
 // WARPS: logitile.launch "squares" from @sweep{{.*}} using mma_sync
 
+// Where a row of the table or a request has clusters, pairs of blocks share operands. Products of warps do not, and who names clusters
+// for them alone is told.
+// RUN: %{early} -e 's/$ELEMENT/bf16/; s/threads = 4/threads = 4, tiles = {cluster = 2}/' %S/Inputs/square.mlir | %schedule | FileCheck %s --check-prefix=PAIRS
+// RUN: %{early} -e 's/$ELEMENT/bf16/; s/threads = 4/threads = 4, tiles = {cluster = 2, TM = 32}/' %S/Inputs/square.mlir | %schedule | FileCheck %s --check-prefix=SOME
+// RUN: %{early} -e 's/$ELEMENT/f32/; s/threads = 4/threads = 4, tiles = {cluster = 2}/' %S/Inputs/square.mlir | not %schedule 2>&1 | FileCheck %s --check-prefix=NONE
+// PAIRS: logitile.launch "squares" from @sweep{{.*}} using wgmma_pairs
+// PAIRS: logitile.launch "z_hidden" {{.*}} using wgmma_pairs
+// PAIRS: logitile.launch "z_weight" {{.*}} using wgmma_pairs
+// SOME: logitile.launch "squares" from @sweep{{.*}} using mma_sync
+// SOME: logitile.launch "z_weight" {{.*}} using wgmma_pairs
+// NONE: has no product for clusters of 2 blocks: they share operands of 16 bits, and have tiles of a multiple of 64 rows; take cluster=1
+
 // Deep blocks are for operands that lie in shared memory. Those of f32 lie in registers.
 // FLOATS: logitile.launch "z_hidden" {{.*}}TK = 16,
 // FLOATS: logitile.launch "z_weight" {{.*}}TK = 16,

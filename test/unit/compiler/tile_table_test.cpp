@@ -71,6 +71,22 @@ TEST(TileTable, SpelledSizesReadAsThemselves) {
   }
 }
 
+TEST(TileTable, ClustersAreThoseThatAreNamed) {
+  std::shared_ptr<const Target> target = targetOf("cuda:sm_90a");
+  std::string error;
+  std::vector<TileSizes> list = listTileSizes(*target, 1, error);
+  ASSERT_GE(list.size(), 2u) << error;
+  EXPECT_EQ(list[0].cluster, 1) << "which its entry leaves out";
+  EXPECT_EQ(list[1].cluster, 2);
+  EXPECT_EQ(spellTileSizes(list[0]) + ",cluster=2", spellTileSizes(list[1]));
+  EXPECT_EQ(findTileSizes(*target, 1, {{"TM", 64}}, error)->cluster, 1);
+  EXPECT_EQ(findTileSizes(*target, 1, {{"cluster", 2}}, error)->cluster, 2);
+  EXPECT_FALSE(findTileSizes(*target, 1, {{"cluster", 3}}, error));
+  EXPECT_EQ(error, "tile size 'cluster' is 3; clusters of 'cuda:sm_90a' have 2 blocks at most");
+  EXPECT_FALSE(findTileSizes(*targetOf("cuda:sm_90"), 1, {{"cluster", 2}}, error));
+  EXPECT_EQ(error, "tile size 'cluster' is 2; clusters of 'cuda:sm_90' have 1 block at most");
+}
+
 TEST(TileTable, EveryTargetHasARow) {
   for (std::string_view name :
        {"cpu:portable", "cpu:avx2", "cpu:avx512", "cpu:avx512_bf16", "cpu:amx_bf16", "cpu:amx_bf16_emulated", "cuda:sm_80", "cuda:sm_86",
@@ -92,7 +108,7 @@ TEST(TileTable, ItsShapeIsChecked) {
 }
 
 TEST(TileTable, EveryRowIsChecked) {
-  const std::string place = "tile table 'tiles.json', list 'a', row 2", keys = "values, TM, TN, TD, TKproject, TKhidden, TKweight";
+  const std::string place = "tile table 'tiles.json', list 'a', row 2", keys = "values, TM, TN, TD, TKproject, TKhidden, TKweight, cluster";
   EXPECT_EQ(refusalOfRow("7"), place + " is 7; it must be an object with the keys " + keys);
   EXPECT_EQ(refusalOfRow("null"), place + " is null; it must be an object with the keys " + keys);
   EXPECT_EQ(refusalOfRow(R"({"values": 1, "TX": 3, )" + kSizes + "}"), place + " has the key 'TX'; the keys are " + keys);

@@ -12,7 +12,6 @@ using namespace logitile;
 using namespace logitile::test;
 
 constexpr int64_t kRows = 70, kEntries = 600;
-static constexpr char kTarget[] = "emu:sm_80";
 static constexpr char kSpec[] = R"(module {
   logitile.loss @biased vocab 600 outputs ["loss"]$GRADIENT {
     %z = logitile.input logits "z" : f32
@@ -55,7 +54,7 @@ void KernelText::replace(const std::string &pattern, const std::string &replacem
 // ---- programs -----------------------------------------------------------------------------------
 
 static CompileRequest requestFor(SeededProgram::Schedule schedule, ElementType element, int64_t hidden) {
-  const bool makesGradients = schedule == SeededProgram::Schedule::Kept;
+  const bool makesGradients = schedule != SeededProgram::Schedule::Forward, isOfPairs = schedule == SeededProgram::Schedule::Pairs;
   CompileRequest request;
   request.spec = kSpec;
   request.spec.replace(request.spec.find("$GRADIENT"), 9, makesGradients ? R"( gradient of ["loss"] wrt ["z", "bias"])" : "");
@@ -65,9 +64,11 @@ static CompileRequest requestFor(SeededProgram::Schedule schedule, ElementType e
   request.mode = makesGradients ? Mode::Early : Mode::Forward;
   request.tokens = kRows;
   request.chunks = 1;
-  request.target = kTarget;
+  request.target = isOfPairs ? "emu:sm_90a" : "emu:sm_80";
   request.threads = 1;
   request.tiles = {{"TM", 32}, {"TN", 32}, {"TD", 32}, {"TKproject", 16}, {"TKhidden", 16}, {"TKweight", 16}};
+  if (isOfPairs)
+    request.tiles = {{"TM", 64}, {"TN", 64}, {"TD", 64}, {"TKproject", 32}, {"TKhidden", 32}, {"TKweight", 32}, {"cluster", 2}};
   return request;
 }
 
@@ -83,7 +84,7 @@ SeededProgram::SeededProgram(Schedule schedule, ElementType element, int64_t hid
 }
 
 /// What the emulator takes, made as for kernels that were not edited.
-static std::string emulatedCode(const std::string &device) {
+static std::string emulatedCode(const std::string &target, const std::string &device) {
   mlir::DialectRegistry registry;
   registerDialects(registry);
   mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
@@ -91,7 +92,7 @@ static std::string emulatedCode(const std::string &device) {
   llvm::FailureOr<std::string> code = llvm::failure();
   std::string error;
   if (module)
-    code = findTarget(kTarget, error)->emitCode(*module, nullptr);
+    code = findTarget(target, error)->emitCode(*module, nullptr);
   EXPECT_TRUE(llvm::succeeded(code)) << "the edited text is not valid";
   return llvm::succeeded(code) ? *code : std::string();
 }
@@ -100,7 +101,7 @@ static std::string emulatedCode(const std::string &device) {
 
 SeededCall::SeededCall(const SeededProgram &program, const std::string &device) {
   LaunchPlan plan = program.plan;
-  plan.code = emulatedCode(device);
+  plan.code = emulatedCode(program.request.target, device);
   loaded = load(plan, std::make_shared<EmulatorDevice>(std::make_shared<Workspace>(0)));
   const ProjectionPlan &pair = program.request.projections.front();
   ElementType type = pair.element;

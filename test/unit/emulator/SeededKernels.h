@@ -26,7 +26,8 @@ private:
 /// Cross entropy of logits with a bias, 600 entries of "hidden" numbers, 70 tokens: two tiles to a
 /// vocabulary split, a ragged rest on each axis.
 struct SeededProgram {
-  enum class Schedule { Forward, Kept };
+  /// Pairs: as Kept, for sm_90a, whose blocks share operands.
+  enum class Schedule { Forward, Kept, Pairs };
   SeededProgram(Schedule schedule, ElementType element, int64_t hidden);
 
   const CompileRequest request;

@@ -262,7 +262,7 @@ TEST(EmulatorBulk, mapsAndFormsThatItRefuses) {
   expectDetail(other.runFaulty(Fault::misuse), "it has 2 coordinates, but its tensor map 3 dimensions");
   Tensor several;
   const std::string multicast = alone("init", kInit + kFenceInit + expectBytes() + load(2, "1")) + kBarrier + kWait + kRead;
-  expectDetail(several.harness(multicast).runFaulty(Fault::misuse), "knows no clusters");
+  expectDetail(several.harness(multicast).runFaulty(Fault::misuse), "its mask of blocks is 0 in a cluster of 1");
 }
 
 TEST(EmulatorBulk, overwritingWhatOthersStillRead) {
@@ -281,6 +281,15 @@ TEST(EmulatorBulk, overwritingWhatOthersStillRead) {
 }
 
 // ---- stores
+
+TEST(EmulatorBulk, boxesOutsideOfTheirTensorStoreNothing) {
+  Tensor tensor = tensorOf(2);
+  tensor.at = {0, 100};
+  EmulatorHarness harness = tensor.harness(kFill + kProxyFence + kBarrier + alone("store", store(2) + kCommit + kWaitReads));
+  const std::vector<uint32_t> before = tensor.data;
+  harness.runClean();
+  EXPECT_EQ(tensor.data, before);
+}
 
 TEST(EmulatorBulk, storesOfAllRanks) {
   for (uint32_t rank = 1; rank <= 5; ++rank)

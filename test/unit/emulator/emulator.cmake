@@ -2,7 +2,7 @@
 logitile_library(LogitileEmulatorHarness unit/emulator/EmulatorHarness.cpp)
 target_link_libraries(LogitileEmulatorHarness PUBLIC LogitileEmulator LogitileHostCode GTest::gtest)
 set(kernel_tests async checks instructions matrices numerics values)
-foreach(name ${kernel_tests} bounds bulk ends hopper loading mbarriers order ptx schedules wgmma)
+foreach(name ${kernel_tests} bounds bulk cluster ends hopper loading mbarriers order ptx schedules wgmma)
   logitile_unit_test(emulator_${name}_test unit/emulator/${name}_test.cpp)
   target_link_libraries(emulator_${name}_test PRIVATE LogitileEmulatorHarness)
 endforeach()

@@ -86,6 +86,18 @@ TEST(EmulatorPtx, barriersOfSomeThreads) {
   EXPECT_FALSE(readPtx("bar.sync $0, $1;", 1));
 }
 
+TEST(EmulatorPtx, arrivalsInTheCluster) {
+  for (const char *text : {"mbarrier.arrive.shared::cluster.b64 _, [$0];", "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [$0];"}) {
+    const std::optional<Instruction> read = readPtx(text, 1);
+    ASSERT_TRUE(read) << text;
+    EXPECT_EQ(read->thread, mbarrierArriveInCluster) << text;
+  }
+  for (const char *text :
+       {"mbarrier.arrive.shared::cluster.b64 $0, [$0];", "mbarrier.arrive.shared::cta.b64 _, [$0];", "mbarrier.arrive.b64 _, [$0];",
+        "mbarrier.arrive.relaxed.cluster.shared::cluster.b64 _, [$0];", "mbarrier.arrive.shared::cluster.b64 _, [$0], 2;"})
+    EXPECT_FALSE(readPtx(text, 1)) << text;
+}
+
 TEST(EmulatorPtx, sumsOfSeveralNumbers) {
   for (const char *text : {"red.global.add.v2.f32 [$0], {$1, $2};", "red.relaxed.gpu.global.add.v2.f32 [$0], {$1, $2};"}) {
     const std::optional<Instruction> read = readPtx(text, 3);

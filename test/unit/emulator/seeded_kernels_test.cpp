@@ -22,7 +22,7 @@ struct ProgramChoice {
 constexpr ProgramChoice kForward{Schedule::Forward, ElementType::BF16, kSixBlocks},
     kForwardF32{Schedule::Forward, ElementType::F32, kSixBlocks}, kForwardUnaligned{Schedule::Forward, ElementType::BF16, kUnaligned},
     kGradients{Schedule::Kept, ElementType::BF16, kSixBlocks}, kInPlace{Schedule::Kept, ElementType::F32, kSixBlocks},
-    kBeside{Schedule::Kept, ElementType::F16, kSixBlocks};
+    kBeside{Schedule::Kept, ElementType::F16, kSixBlocks}, kPairs{Schedule::Pairs, ElementType::BF16, 2 * kSixBlocks};
 
 /// Each is compiled once.
 const SeededProgram &programOf(const ProgramChoice &choice) {
@@ -73,6 +73,8 @@ constexpr char kAligned[] = "(%\\S+) = arith\\.andi (%\\S+), (%\\S+) : i1\n( *%\
 constexpr char kStatesOfQuad[] = "(%\\S+) = arith\\.cmpi eq, (%\\S+), %\\S+ : i64\n( *scf\\.if) \\1 ";
 /// Before the branch between runs and single elements.
 constexpr char kRowsOfStore[] = "arith\\.cmpi ult, (%\\S+), %\\S+ : i64\n( *scf\\.if .*\n *scf\\.if )";
+constexpr char kRemoteArrival[] = "llvm\\.inline_asm .*mbarrier\\.arrive\\.shared::cluster.*\n";
+constexpr char kTogether[] = "nvvm\\.cluster\\.arrive \\{aligned\\}\n *nvvm\\.cluster\\.wait \\{aligned\\}";
 constexpr char kSwap[] = "arith\\.xori (%\\S+), %\\S+ : i64";
 
 std::vector<Bug> allBugs() {
@@ -112,6 +114,17 @@ std::vector<Bug> allBugs() {
       {"aLaneIsNotInItsMask", kForward, "forward0", "divergence",
        edit("(%\\S+) = nvvm\\.shfl\\.sync  bfly %\\S+,", "%seed.mask = arith.constant 1 : i32\n$1 = nvvm.shfl.sync  bfly %seed.mask,", 0,
             40)},
+      // pairs of blocks
+      {"noArrivalAtTheOtherBlock", kPairs, "forward0", "deadlock", edit(kRemoteArrival, "", 0, 2)},
+      {"noArrivalAtTheOwnBlock", kPairs, "z_hidden", "deadlock", edit("(%\\S+) = nvvm\\.mbarrier\\.arrive (%\\S+) : .*\n", "", 0, 2)},
+      {"aBlockDoesNotWaitForTheOther", kPairs, "z_weight", "barrier-misuse", edit(kTogether, "nvvm.barrier0", 0, 2)},
+      {"aBlockEndsBeforeTheOther", kPairs, "z_hidden", "barrier-misuse", edit(kTogether, "", 1, 2)},
+      {"aHalfForOneBlock", kPairs, "z_hidden", "deadlock",
+       edit("(arith\\.select %\\S+), %\\S+, (%\\S+) : i64(\n.*\n.*\n *%\\S+ = arith\\.trunci %\\S+ : i64 to i16)", "$1, $2, $2 : i64$3")},
+      // boxes that are written
+      {"noFenceBeforeBoxes", kPairs, "z_weight", "proxy-fence", edit("nvvm\\.fence\\.proxy .*\n( *nvvm\\.bar\\.warp)", "$1")},
+      {"noWarpBarrierBeforeBoxes", kPairs, "z_weight", "race", edit("nvvm\\.bar\\.warp\\.sync .*\n", "", 0, 1)},
+      {"endsBeforeBoxesAreRead", kPairs, "z_weight", "misuse", edit("nvvm\\.cp\\.async\\.bulk\\.wait_group 0 \\{read\\}(\n *llvm\\.return)", "$1")},
       // global memory
       {"everyThreadCopiesEverything", kForward, "pack_z_rows", "race", edit("(scf\\.for %\\S+ = )%\\S+ to", "$1%tokens to")},
       {"twoBlocksMakeOneTile", kForward, "forward0", "race",
@@ -141,7 +154,7 @@ TEST_P(SeededKernels, AreReported) {
 INSTANTIATE_TEST_SUITE_P(All, SeededKernels, testing::ValuesIn(allBugs()), [](const auto &info) { return std::string(info.param.name); });
 
 TEST(UnseededKernels, AreCleanInAnyOrder) {
-  for (const ProgramChoice &choice : {kForward, kForwardF32, kForwardUnaligned, kGradients, kInPlace, kBeside}) {
+  for (const ProgramChoice &choice : {kForward, kForwardF32, kForwardUnaligned, kGradients, kInPlace, kBeside, kPairs}) {
     SeededCall call(programOf(choice), programOf(choice).device);
     for (uint64_t seed : {0, 1, 2}) {
       const Status status = call.run(seed);

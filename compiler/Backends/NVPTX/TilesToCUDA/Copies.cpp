@@ -174,6 +174,27 @@ struct Runs {
 };
 } // namespace
 
+namespace {
+/// Where a tile goes, and where the tokens end that its rows are; none where they are none.
+struct Corner {
+  Int row, column;
+  std::optional<Int> tokens;
+};
+} // namespace
+
+static SmallVector<StagedRows::Row> rowsOf(const KernelContext &k, const Tile &tile, function_ref<StagedRows::Row(int64_t)> rowOf) {
+  return llvm::map_to_vector(llvm::seq<int64_t>(0, k.rowSlots(tile.type)), rowOf);
+}
+
+/// A tile as boxes, where there is a map; otherwise a warp does so whose rows do not all count.
+static void storeBoxes(KernelContext &k, StagedRows &staged, const KernelContext::BoundMap &map, const Tile &tile, const Corner &at,
+                       function_ref<void()> otherwise) {
+  Int last = at.row + (*k.warp + 1) * k.threads.sharing.blockRows() - 1; // of this warp
+  Value areThere = at.tokens ? isLess(last, *at.tokens) : k.e.truth(true);
+  auto rows = rowsOf(k, tile, [&](int64_t slot) -> StagedRows::Row { return {k.elementsOf(tile, slot), {}, {}}; });
+  k.e.when(k.e.both(map.isThere(), areThere), [&] { staged.storeBoxes(rows, map, at.row, at.column); }, otherwise);
+}
+
 static LogicalResult storeFragments(KernelContext &k, StoreOp op, const Tile &tile, const View &view) {
   Emitter &e = k.e;
   FailureOr<Int> endRow = k.end(op, view, 0), endColumn = paddedEnd(k, op, view);
@@ -181,7 +202,7 @@ static LogicalResult storeFragments(KernelContext &k, StoreOp op, const Tile &ti
     return failure();
   Int firstRow = k.scalar(op.getAt()[0]), firstColumn = k.scalar(op.getAt()[1]);
   bool clipsRows = k.mayClip(view, 0, op.getAt()[0], tile.type.getExtent(0));
-  bool clipsColumns = k.mayClip(view, 1, op.getAt()[1], tile.type.getExtent(1));
+  std::optional<Int> tokens = ShapedType::isDynamic(view.extent(0)) ? std::optional(*endRow) : std::nullopt;
   Runs runs = Runs::of(k, tile, view, op.getAt()[1]);
   std::optional<StagedRows> staged = runs.areStaged ? std::optional(StagedRows(k, view.type.getElement())) : std::nullopt;
   if (staged || k.readPastEnds.contains(view.memory))
@@ -206,18 +227,18 @@ static LogicalResult storeFragments(KernelContext &k, StoreOp op, const Tile &ti
     }
   };
   auto storeStaged = [&](const Tile &tile) {
-    SmallVector<StagedRows::Row> rows;
-    for (int64_t slot = 0; slot < k.rowSlots(tile.type); ++slot) {
+    staged->store(rowsOf(k, tile, [&](int64_t slot) -> StagedRows::Row {
       Int row = firstRow + k.threads.row(slot);
-      auto to = [&, row] { return k.placeOfRun(view, k.throughMap(op.getMap(), row), firstColumn); };
-      rows.push_back({k.elementsOf(tile, slot), isThere(row), to});
-    }
-    staged->store(rows);
+      return {k.elementsOf(tile, slot), isThere(row), [&, row] { return k.placeOfRun(view, k.throughMap(op.getMap(), row), firstColumn); }};
+    }));
   };
+  std::optional<KernelContext::BoundMap> boxes = k.mapOf(op);
   auto storeTile = [&](const Tile &tile, bool isTail) {
     auto oneByOne = [&](ArrayRef<Value> elements, Int to) { storeRuns(elements, to, runs.always, isTail); };
     if (staged && isTail)
       return storeRows(tile, oneByOne);
+    if (staged && boxes)
+      return storeBoxes(k, *staged, *boxes, tile, {firstRow, firstColumn, tokens}, [&] { storeRows(tile, oneByOne); });
     if (staged)
       return e.when(runs.isAligned, [&] { storeStaged(tile); }, [&] { storeRows(tile, oneByOne); });
     storeRows(tile, [&](ArrayRef<Value> elements, Int to) {
@@ -225,6 +246,7 @@ static LogicalResult storeFragments(KernelContext &k, StoreOp op, const Tile &ti
     });
   };
   PassedTiles passed(k, op, op.getValue());
+  bool clipsColumns = k.mayClip(view, 1, op.getAt()[1], tile.type.getExtent(1));
   passed.set(k.splitTail(clipsColumns, firstColumn, tile.type.getExtent(1), *endColumn, passed.types(), [&](bool isTail) {
     RowLoop loop(k);
     loop.take(tile);

@@ -30,8 +30,9 @@ public:
 
   const mlir::Type globalPointer, sharedPointer;
 
-  /// An empty kernel of 'threads' threads at the end of the module; code goes into it from here on.
-  mlir::LLVM::LLVMFuncOp beginKernel(llvm::StringRef name, llvm::ArrayRef<mlir::Type> arguments, int64_t threads);
+  /// An empty kernel of 'threads' threads, in clusters of so many blocks, at the end of the module;
+  /// code goes into it from here on.
+  mlir::LLVM::LLVMFuncOp beginKernel(llvm::StringRef name, llvm::ArrayRef<mlir::Type> arguments, int64_t threads, int64_t cluster);
   void endKernel();
   /// Parameter 'number' of a kernel is a pointer to so many bytes of its own, at a multiple of
   /// their number.
@@ -74,6 +75,10 @@ public:
   void waitForCopies(int64_t pending);
   /// Four 8 x 8 matrices of 16-bit elements, each a pair of neighbours in one i32.
   Values loadMatrices(Place row, bool transposed);
+  /// Stores four such matrices as one instruction, on GPUs from sm_90 on: of each, this thread's
+  /// pair of 'values', which get the type of the place. Thread 8 i + r says where row r of matrix i
+  /// goes.
+  void storeMatrices(mlir::ValueRange values, Place row);
   /// sum + left * right of 16 x 8 x 16 elements: 4 and 2 registers of pairs, 4 of f32.
   Values multiply(MmaType type, mlir::ValueRange left, mlir::ValueRange right, mlir::ValueRange sum);
   /// That of the warp's first lane, below 2^31; the assembler then knows that all lanes have the
@@ -104,10 +109,26 @@ public:
   /// Waits until the phase with this 'parity' (i32) has ended; the one before the first has parity
   /// 1.
   void waitForPhase(Place mbarrier, mlir::Value parity);
-  /// The box of 'map' with this corner is on its way; its bytes arrive at 'mbarrier'.
-  void copyBox(Place to, mlir::Value map, Int row, Int column, Place mbarrier);
+  /// The box of 'map' with this corner is on its way; its bytes arrive at 'mbarrier'. It goes to
+  /// the same place of each of the 'blocks' of the cluster (i16), or of this one where they are
+  /// null.
+  void copyBox(Place to, mlir::Value map, Int row, Int column, Place mbarrier, mlir::Value blocks);
+  /// The same from shared memory; a thread's boxes are a group. Columns and rows behind the ends of
+  /// the map are left out.
+  void storeBox(Place from, mlir::Value map, Int row, Int column);
+  void commitStores();
+  /// Waits until none of this thread's boxes has to be read from shared memory.
+  void waitForStores();
   /// True for one thread of the warp, all of whose threads have to be here; i1.
   mlir::Value elect();
+
+  // ---- clusters of blocks: Instructions.cpp -----------------------------------------------------
+  /// For all threads of the cluster.
+  void clusterBarrier();
+  /// The number (i32) of the same place in the shared memory of block 'rank' (i32) of the cluster.
+  mlir::Value mapShared(Place place, mlir::Value rank);
+  /// At an mbarrier that such a number says.
+  void arriveAt(mlir::Value mbarrier);
 
   /// A number that code changes as it goes; it lies in a register.
   Place variable();

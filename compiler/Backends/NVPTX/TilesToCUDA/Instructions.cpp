@@ -41,17 +41,21 @@ Operation *Emitter::emitPtx(TypeRange results, StringRef text, StringRef constra
                                    LLVM::AsmDialectAttr::get(getContext(), LLVM::AsmDialect::AD_ATT), /*operand_attrs=*/ArrayAttr());
 }
 
+constexpr unsigned kClusterSpace = 7; // of addresses
+
 // ---- ops of the dialect -------------------------------------------------------------------------
 
 static Type fourOf(Type type) { return LLVM::LLVMStructType::getLiteral(type.getContext(), SmallVector<Type>(4, type)); }
 
-LLVM::LLVMFuncOp Emitter::beginKernel(StringRef name, ArrayRef<Type> arguments, int64_t threads) {
+LLVM::LLVMFuncOp Emitter::beginKernel(StringRef name, ArrayRef<Type> arguments, int64_t threads, int64_t cluster) {
   setInsertionPointToEnd(module.getBody());
   auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(getContext()), arguments);
   auto kernel = LLVM::LLVMFuncOp::create(*this, name, type);
   kernel->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), getUnitAttr());
   kernel->setAttr(NVVM::NVVMDialect::getReqntidAttrName(), getDenseI32ArrayAttr({static_cast<int32_t>(threads), 1, 1}));
   kernel->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(), getI32IntegerAttr(1));
+  if (cluster > 1)
+    kernel->setAttr(NVVM::NVVMDialect::getClusterDimAttrName(), getDenseI32ArrayAttr({static_cast<int32_t>(cluster), 1, 1}));
   enter(kernel.addEntryBlock(*this));
   sharedBase = LLVM::AddressOfOp::create(*this, sharedPointer, kSharedName);
   threadNumber = Int(*this, readThread());
@@ -91,6 +95,19 @@ Emitter::Values Emitter::loadMatrices(Place row, bool transposed) {
                                         NVVM::MMALayoutAttr::get(getContext(), transposed ? NVVM::MMALayout::col : NVVM::MMALayout::row),
                                         shape, NVVM::LdStMatrixEltTypeAttr::get(getContext(), NVVM::LdStMatrixEltType::B16));
   return unpack(four);
+}
+
+void Emitter::storeMatrices(ValueRange values, Place row) {
+  SmallVector<Value, 4> pairs;
+  for (size_t i = 0; i < values.size(); i += 2) {
+    Value pair = vector::FromElementsOp::create(*this, widen(values[i].getType(), 2), values.slice(i, 2));
+    if (values[i].getType() != row.element)
+      pair = arith::TruncFOp::create(*this, widen(row.element, 2), pair);
+    pairs.push_back(LLVM::BitcastOp::create(*this, i32, pair));
+  }
+  NVVM::StMatrixOp::create(*this, row.pointer, pairs, NVVM::MMALayoutAttr::get(getContext(), NVVM::MMALayout::row),
+                           NVVM::LdStMatrixShapeAttr::get(getContext(), 8, 8),
+                           NVVM::LdStMatrixEltTypeAttr::get(getContext(), NVVM::LdStMatrixEltType::B16));
 }
 
 Emitter::Values Emitter::multiply(MmaType type, ValueRange left, ValueRange right, ValueRange sum) {
@@ -172,15 +189,34 @@ void Emitter::waitForPhase(Place mbarrier, Value parity) {
   };
   scf::WhileOp::create(*this, TypeRange(), ValueRange(), attempt, [&](OpBuilder &, Location, ValueRange) { scf::YieldOp::create(*this); });
 }
-void Emitter::copyBox(Place to, Value map, Int row, Int column, Place mbarrier) {
-  constexpr unsigned kClusterSpace = 7;
+void Emitter::copyBox(Place to, Value map, Int row, Int column, Place mbarrier, Value blocks) {
   Value inCluster = LLVM::AddrSpaceCastOp::create(*this, LLVM::LLVMPointerType::get(getContext(), kClusterSpace), to.pointer);
   NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(
       *this, inCluster, map, ValueRange{narrow(column), narrow(row)}, mbarrier.pointer, /*im2colOffsets=*/ValueRange(),
-      /*multicastMask=*/Value(), /*l2CacheHint=*/Value(), NVVM::TMALoadMode::TILE, /*isCTAOnly=*/false, /*group=*/nullptr,
+      /*multicastMask=*/blocks, /*l2CacheHint=*/Value(), NVVM::TMALoadMode::TILE, /*isCTAOnly=*/false, /*group=*/nullptr,
       /*predicate=*/Value());
 }
+void Emitter::storeBox(Place from, Value map, Int row, Int column) {
+  NVVM::CpAsyncBulkTensorSharedCTAToGlobalOp::create(*this, map, from.pointer, ValueRange{narrow(column), narrow(row)},
+                                                     /*l2CacheHint=*/Value(), NVVM::TMAStoreMode::TILE, /*predicate=*/Value());
+}
+void Emitter::commitStores() { NVVM::CpAsyncBulkCommitGroupOp::create(*this); }
+void Emitter::waitForStores() { NVVM::CpAsyncBulkWaitGroupOp::create(*this, getI32IntegerAttr(0), /*read=*/getUnitAttr()); }
 Value Emitter::elect() { return NVVM::ElectSyncOp::create(*this, i1, /*membermask=*/Value()); }
+
+// ---- clusters -----------------------------------------------------------------------------------
+
+void Emitter::clusterBarrier() {
+  NVVM::ClusterArriveOp::create(*this, /*aligned=*/getUnitAttr());
+  NVVM::ClusterWaitOp::create(*this, /*aligned=*/getUnitAttr());
+}
+Value Emitter::mapShared(Place place, Value rank) {
+  Value there = NVVM::MapaOp::create(*this, LLVM::LLVMPointerType::get(getContext(), kClusterSpace), place.pointer, rank);
+  return LLVM::PtrToIntOp::create(*this, i32, there);
+}
+// The dialect's arrive is a release for the whole cluster, for which the assembler waits for all
+// writes of the thread, those to global memory too. Here threads have only read.
+void Emitter::arriveAt(Value mbarrier) { emitPtx(InlinePtx::ArriveInCluster, mbarrier); }
 
 // ---- proxies ------------------------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 // the files of the op families.
 #include "compiler/Backends/NVPTX/TilesToCUDA/KernelContext.h"
 #include "compiler/Conversion/IndexFacts.h"
+#include "compiler/Schedule/BuildPlan.h"
 using namespace mlir;
 
 namespace logitile::cuda {
@@ -26,6 +27,7 @@ LogicalResult KernelContext::bindArguments(LLVM::LLVMFuncOp function, ArrayRef<T
   }
   if (!maps.empty())
     prepareBoxes();
+  kernel.walk([&](StoreOp store) { storesBoxes |= tensorMapOf(store).has_value(); });
   return bound;
 }
 
@@ -37,14 +39,28 @@ void KernelContext::prepareBoxes() {
   e.when(isEqual(e.thread(), 0), [&] {
     for (int64_t slot = 0; slot < stages; ++slot) {
       e.startMbarrier(arrival(e.integer(slot)), 1);
-      e.startMbarrier(departure(e.integer(slot)), threads.sharing.threads / kWarp);
+      e.startMbarrier(departure(e.integer(slot)), threads.sharing.threads / kWarp * blocksTogether(kernel));
     }
     e.fenceMbarriers();
   });
 }
 
-KernelContext::BoundMap KernelContext::mapOf(Operation *product, bool isRight) const {
-  return llvm::find_if(maps, [&](const auto &map) { return map.first == tensorMapOf(product, isRight); })->second;
+KernelContext::BoundMap KernelContext::findMap(const TensorMap &wanted) const {
+  return llvm::find_if(maps, [&](const auto &map) { return map.first == wanted; })->second;
+}
+std::optional<KernelContext::BoundMap> KernelContext::mapOf(StoreOp store) const {
+  std::optional<TensorMap> map = tensorMapOf(store);
+  return map ? std::optional(findMap(*map)) : std::nullopt;
+}
+
+void KernelContext::finishStores() {
+  if (storesBoxes)
+    e.waitForStores();
+}
+
+Value KernelContext::haveTokens(Int last, Int end) {
+  Value isCut = isLess(end, last), haveAll = isEqual(end - *mostTokens, 0);
+  return arith::OrIOp::create(e, haveAll, arith::XOrIOp::create(e, isCut, e.truth(true)));
 }
 
 // ---- tiles --------------------------------------------------------------------------------------
@@ -136,6 +152,7 @@ void KernelContext::walkRow(const View &view, Int row, Int first, int64_t slots,
 }
 
 Int KernelContext::scratch(int64_t bytes) {
+  finishStores();
   int64_t start = prefetching ? behindRing : first;
   allocated = std::max(allocated, start + static_cast<int64_t>(llvm::alignTo(bytes, 16)));
   return e.integer(start);
@@ -261,12 +278,12 @@ static int64_t rowsOfGroup(const KernelContext &k, scf::ForallOp forall) {
   return bytes <= 0 || forall.getRank() != 2 ? 0 : std::max<int64_t>(kBytes / bytes, 1);
 }
 
-Value KernelContext::bindInGroups(scf::ForallOp forall, int64_t rows, Int task) {
+Value KernelContext::bindInGroups(scf::ForallOp forall, int64_t rows, int64_t together, Int task) {
   SmallVector<Int> lower, upper, step, count;
   for (int64_t axis : {0, 1}) {
     lower.push_back(bound(forall.getMixedLowerBound()[axis]));
     upper.push_back(bound(forall.getMixedUpperBound()[axis]));
-    step.push_back(bound(forall.getMixedStep()[axis]));
+    step.push_back(bound(forall.getMixedStep()[axis]) * (axis == 0 ? together : 1));
     count.push_back(divideUp(upper[axis] - lower[axis], step[axis]));
   }
   auto atLeastOne = [&](Int number) { return number.isKnown() ? number : choose(isLess(number, 1), e.integer(1), number); };
@@ -281,12 +298,24 @@ Value KernelContext::bindInGroups(scf::ForallOp forall, int64_t rows, Int task) 
 /// The grid is for the most tokens that may count: blocks beyond them have nothing to do.
 LogicalResult KernelContext::convert(scf::ForallOp forall) {
   SmallVector<int64_t> axes = llvm::to_vector(llvm::reverse(llvm::seq<int64_t>(0, forall.getRank())));
-  int64_t rows = rowsOfGroup(*this, forall);
-  Value isThere = rows > 0 ? bindInGroups(forall, rows, e.block()) : bindTask(forall, axes, e.block());
+  int64_t rows = rowsOfGroup(*this, forall), together = blocksTogether(kernel);
+  Int task = together > 1 ? e.block() / together : e.block();
+  Value isThere = rows > 0 ? bindInGroups(forall, std::max<int64_t>(rows / together, 1), together, task)
+                           : bindTask(forall, axes, task, together);
+  if (together > 1) {
+    FailureOr<Value> ofPair = bindPair(forall, isThere);
+    if (failed(ofPair))
+      return failure();
+    isThere = *ofPair;
+  }
   if (!isThere)
     return convertBlock(*forall.getBody());
   LogicalResult converted = success();
-  e.when(isThere, [&] { converted = convertBlock(*forall.getBody()); });
+  e.when(isThere, [&] {
+    converted = convertBlock(*forall.getBody());
+    if (pair) // the other block may still arrive at mbarriers of this one
+      e.when(pair->isShared, [&] { e.clusterBarrier(); });
+  });
   return converted;
 }
 } // namespace logitile::cuda

@@ -23,6 +23,15 @@ struct Tile {
   LoadOp source = {};                          // set: nothing was loaded; the one store copies from view to view
 };
 
+/// This block of a pair, in a kernel with such products. Where the other one has no task, or an
+/// operand of either is not copied as boxes, both are alone.
+struct Pair {
+  Int rank;             // 0 or 1
+  mlir::Value isShared; // i1: whether the two are not alone
+  mlir::Value blocks;   // i16, a bit for each block that gets what this one copies of the shared operand
+  mlir::Value reader;   // i32, in the shared memory of the other one that reads: its mbarriers. Alone, it is this block
+};
+
 class KernelContext;
 
 // ---- families of ops ----------------------------------------------------------------------------
@@ -64,8 +73,13 @@ public:
   struct BoundMap {
     mlir::Value map;
     Int firstColumn;
+    mlir::Value isThere() const { return isLess(firstColumn, int64_t(1) << 32); } // i1
   };
-  BoundMap mapOf(mlir::Operation *product, bool isRight) const;
+  BoundMap mapOf(mlir::Operation *product, bool isRight) const { return findMap(tensorMapOf(product, isRight)); }
+  /// That of a store; none where it does not write boxes.
+  std::optional<BoundMap> mapOf(StoreOp store) const;
+  /// Waits for boxes that this thread writes from shared memory, before that is used again.
+  void finishStores();
   /// Where the next block that is copied as boxes goes, and the mbarriers of a stage: for threads
   /// that wait for its block, and for who copies the next one there (Products/BoxCopies.h). Only in
   /// kernels with maps.
@@ -74,10 +88,17 @@ public:
   std::optional<Int> warp;
   /// Whether warpgroups multiply: only then are there maps.
   bool isOfWarpgroups() const { return warp.has_value(); }
+  static constexpr int64_t kMbarrierBytes = 8;
   Place arrival(Int slot) { return e.shared(slot * kMbarrierBytes, e.i64); }
   Place departure(Int slot) { return arrival(slot + stages); }
   /// How many tokens the launch has at most, of which only some may count.
   std::optional<Int> mostTokens;
+  /// Whether maps may be used for rows before 'last' of an operand that ends with the tokens, 'end'
+  /// (i1). They are for all tokens that the launch may have: behind those that count there are
+  /// others, which nobody has written.
+  mlir::Value haveTokens(Int last, Int end);
+  /// In kernels whose products are of pairs of blocks.
+  std::optional<Pair> pair;
 
   // ---- tiles ------------------------------------------------------------------------------------
   int64_t rowSlots(TileType type) const { return type.getExtent(0) == 1 ? 1 : turnRows ? turnRows : threads.sharing.rowSlots(); }
@@ -149,17 +170,22 @@ private:
 
   int64_t longestRun(const View &view, mlir::Value first) const;
   /// Binds the variables of 'forall', which has two axes, for task number 'task': in groups of
-  /// 'rows' steps of the first axis, of which each goes through the second axis. Returns whether
-  /// there is such a task.
-  mlir::Value bindInGroups(mlir::scf::ForallOp forall, int64_t rows, Int task);
+  /// 'rows' steps of the first axis, of which each goes through the second axis. A task has
+  /// 'together' of those steps. Returns whether there is such a task.
+  mlir::Value bindInGroups(mlir::scf::ForallOp forall, int64_t rows, int64_t together, Int task);
 
+  BoundMap findMap(const TensorMap &map) const;
   void prepareBoxes();
+  /// The rest of a task of pairs, whose variables are bound to those of block 0: this block, and
+  /// whether it has a task. Fails with an error where the blocks would not share right operands.
+  mlir::FailureOr<mlir::Value> bindPair(mlir::scf::ForallOp forall, mlir::Value isThere); // Pairs.cpp
+  mlir::FailureOr<mlir::Value> findShared(mlir::scf::ForallOp forall);                    // Pairs.cpp
 
-  static constexpr int64_t kMbarrierBytes = 8;
   const Buffers &workspace;
   const int64_t first, behindRing;
   int64_t allocated;
   llvm::SmallVector<std::pair<TensorMap, BoundMap>> maps;
+  bool storesBoxes = false;
   int64_t turnRows = 0; // 0: not in a turn
 };
 } // namespace logitile::cuda

@@ -50,7 +50,7 @@ static ProjectOp productOfLoop(KernelOp kernel) {
   });
   auto project = products.size() == 1 ? dyn_cast<ProjectOp>(products.front()) : ProjectOp();
   auto loop = project ? dyn_cast<scf::ForOp>(project->getParentOp()) : scf::ForOp();
-  return loop && project.getAlgorithm() == Algorithm::Wgmma && project.getColumn() == loop.getInductionVar() ? project : ProjectOp();
+  return loop && isOfWarpgroups(project) && project.getColumn() == loop.getInductionVar() ? project : ProjectOp();
 }
 
 /// Of the hidden axis.
@@ -65,7 +65,7 @@ FailureOr<Pipeline> Pipeline::get(KernelOp kernel, int64_t threads, int64_t limi
   kernel.walk([&](Operation *op) {
     if (!isa<ProjectOp, ContractOp>(op))
       return;
-    if (algorithmOf(op) == Algorithm::Wgmma)
+    if (isOfWarpgroups(op))
       least = kLeastOfWarpgroups, first = kMbarrierBytes;
     auto tile = cast<TileType>(op->getResult(0).getType());
     int64_t bytes = (tile.getExtent(0) + tile.getExtent(1)) * depthOf(op) * CodeBuilder::bytesOf(elementOf(op));

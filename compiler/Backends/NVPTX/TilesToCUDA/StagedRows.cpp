@@ -1,6 +1,6 @@
-// StagedRows.cpp - where pairs lie in between. Neither the words of eight rows nor the chunks of
-// two share a bank: chunks of a line of 128 bytes trade places by the number of their row, whose
-// last bit is the first of the number that they are turned by.
+// StagedRows.cpp - where chunks of 16 bytes lie in between. Neither one chunk of eight rows nor
+// four of two rows share a bank: chunks of a line of 128 bytes trade places by the number of their
+// row, whose last bit is the first of the number that they are turned by.
 #include "compiler/Backends/NVPTX/TilesToCUDA/StagedRows.h"
 #include "compiler/Conversion/IndexFacts.h"
 using namespace mlir;
@@ -18,36 +18,40 @@ bool StagedRows::suit(const KernelContext &k, const Tile &tile, const View &view
          sharing.neighbours == kPair && sharing.blockColumns() % (kQuad * kRun) == 0 && knownDivisor(first) % kRun == 0;
 }
 
-StagedRows::StagedRows(KernelContext &k, Type element) : k(k), e(k.e), element(element), pairs(e.integer(0)), runs(e.integer(0)) {
+StagedRows::StagedRows(KernelContext &k, Type element)
+    : k(k), e(k.e), element(element), ofWarp(e.integer(0)), chunks(e.integer(0)), runs(e.integer(0)) {
   const Sharing &sharing = k.threads.sharing;
   const int64_t pitch = pitchOf(sharing), rowsOfWarp = sharing.rowSlots() * kRows;
-  Int row = k.scratch(sharing.threads / kWarp * rowsOfWarp * pitch) + (e.warp() * rowsOfWarp + k.threads.group) * pitch;
-  Int turned = k.threads.group % 2 * 4 + k.threads.group / 2;
-  pairs = row + (turned * kChunk + k.threads.quad * (kPair * 2));
-  runs = row + (turned ^ k.threads.quad) * kChunk;
+  ofWarp = k.scratch(sharing.threads / kWarp * rowsOfWarp * pitch) + e.warp() * rowsOfWarp * pitch;
+  auto placeOf = [&](Int row, Int chunk) {
+    Int turned = row % 2 * 4 + row / 2;
+    return ofWarp + row * pitch + (turned ^ chunk) * kChunk;
+  };
+  chunks = placeOf(e.lane() % kRows, e.lane() / kRows);
+  runs = placeOf(k.threads.group, k.threads.quad);
 }
 
 void StagedRows::store(ArrayRef<Row> rows) {
-  const int64_t chunks = k.threads.sharing.blockColumns() / kRun, pitch = pitchOf(k.threads.sharing);
+  const int64_t count = k.threads.sharing.blockColumns() / kRun, pitch = pitchOf(k.threads.sharing);
   // Rows begin at multiples of a line, so chunks trade places in the last bits alone: what is
   // further behind is a constant.
-  auto placesFrom = [&](Int start, int64_t step) {
+  auto placesFrom = [&](Int start) {
     SmallVector<Place> places;
-    for (int64_t chunk = 0; chunk < std::min(chunks, kChunksOfLine); chunk += step)
+    for (int64_t chunk = 0; chunk < std::min(count, kChunksOfLine); chunk += kQuad)
       places.push_back(e.shared(start ^ e.integer(chunk * kChunk), element));
-    return [this, places, step, pitch](size_t slot, int64_t chunk) {
+    return [this, places, pitch](size_t slot, int64_t chunk) {
       int64_t bytes = static_cast<int64_t>(slot) * kRows * pitch + chunk / kChunksOfLine * kLine;
-      return e.at(places[chunk % kChunksOfLine / step], e.integer(bytes / 2));
+      return e.at(places[chunk % kChunksOfLine / kQuad], e.integer(bytes / 2));
     };
   };
-  auto placeOfPair = placesFrom(pairs, 1), placeOfRun = placesFrom(runs, kQuad);
+  auto placeOfChunk = placesFrom(chunks), placeOfRun = placesFrom(runs);
   for (auto [slot, row] : llvm::enumerate(rows))
-    for (int64_t chunk = 0; chunk < chunks; ++chunk)
-      e.storeRun(ArrayRef(row.elements).slice(chunk * kPair, kPair), placeOfPair(slot, chunk));
+    for (int64_t chunk = 0; chunk < count; chunk += kQuad)
+      e.storeMatrices(ArrayRef(row.elements).slice(chunk * kPair, kQuad * kPair), placeOfChunk(slot, chunk));
   e.syncWarp();
   for (auto [slot, row] : llvm::enumerate(rows)) {
     CodeBuilder::Values values;
-    for (int64_t chunk = 0; chunk < chunks; chunk += kQuad)
+    for (int64_t chunk = 0; chunk < count; chunk += kQuad)
       values.push_back(e.loadAs(VectorType::get({kRun}, element), placeOfRun(slot, chunk), kChunk));
     e.when(row.isThere, [&] {
       Place start = e.at(row.to(), k.threads.warpColumn * k.threads.sharing.blockColumns() + k.threads.quad * kRun);
@@ -55,5 +59,28 @@ void StagedRows::store(ArrayRef<Row> rows) {
         LLVM::StoreOp::create(e, value, e.at(start, e.integer(static_cast<int64_t>(quad) * kQuad * kRun)).pointer, kChunk);
     });
   }
+}
+
+/// A box has the columns of a line, and the rows of the warp. Chunks trade places as the map says:
+/// by the last bits of the row.
+void StagedRows::storeBoxes(ArrayRef<Row> rows, const KernelContext::BoundMap &map, Int row, Int column) {
+  const Sharing &sharing = k.threads.sharing;
+  const int64_t lines = sharing.columns * 2 / kLine, boxBytes = sharing.blockRows() * kLine;
+  Int line = e.lane() % kRows, matrix = e.lane() / kRows;
+  for (auto [slot, part] : llvm::enumerate(rows))
+    for (int64_t chunk = 0; chunk < lines * kChunksOfLine; chunk += kQuad) {
+      int64_t bytes = chunk / kChunksOfLine * boxBytes + static_cast<int64_t>(slot) * kRows * kLine;
+      Int turned = (matrix + chunk % kChunksOfLine) ^ line;
+      e.storeMatrices(ArrayRef(part.elements).slice(chunk * kPair, kQuad * kPair),
+                      e.shared(ofWarp + line * kLine + turned * kChunk + bytes, element));
+    }
+  e.fenceProxy();
+  e.syncWarp();
+  e.when(e.elect(), [&] {
+    for (int64_t box = 0; box < lines; ++box)
+      e.storeBox(e.shared(ofWarp + box * boxBytes, element), map.map, row + *k.warp * sharing.blockRows(),
+                 column + box * (kLine / 2) - map.firstColumn);
+    e.commitStores();
+  });
 }
 } // namespace logitile::cuda

@@ -1,6 +1,6 @@
 // StagedRows.h - rows of fragments on their way to memory. A thread has pairs of neighbours:
 // written as they are, they fill a quarter of what a store can write. So the four threads of a row
-// trade pairs through shared memory for runs of eight.
+// trade pairs through shared memory for runs of eight; or boxes are written from there.
 #pragma once
 #include "compiler/Backends/NVPTX/TilesToCUDA/KernelContext.h"
 
@@ -25,11 +25,15 @@ public:
   };
   /// All rows of this thread, once. Every thread of a warp has to be here.
   void store(llvm::ArrayRef<Row> rows);
+  /// The same, as boxes of a tensor map: to the tile from 'row' and 'column' on, whose rows of this
+  /// warp are there.
+  void storeBoxes(llvm::ArrayRef<Row> rows, const KernelContext::BoundMap &map, Int row, Int column);
 
 private:
   KernelContext &k;
   Emitter &e;
   const mlir::Type element;
-  Int pairs, runs; // where this thread's pair of chunk 0 lies, and the first of its runs
+  Int ofWarp;      // where the memory of this warp begins
+  Int chunks, runs; // where the row of a matrix goes that this thread says, and where its first run lies
 };
 } // namespace logitile::cuda

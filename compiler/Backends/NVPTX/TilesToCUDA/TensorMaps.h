@@ -1,5 +1,5 @@
 // TensorMaps.h - which tensor maps a kernel takes: one for each way in which products of warpgroups
-// read an argument.
+// read an argument, and for each argument that they write as boxes.
 #pragma once
 #include "compiler/Backends/NVPTX/Sharing.h"
 
@@ -23,8 +23,14 @@ struct Boxes {
   int64_t columns() const { return chunks * kPerChunk; }
 };
 
+/// Whether an operand's boxes have half of its lines: those that one block of a pair copies.
+bool isHalved(mlir::Operation *product, bool isRight);
 /// That of an operand of a product of warpgroups.
 TensorMap tensorMapOf(mlir::Operation *product, bool isRight);
+/// That of a store of what warpgroups make, in boxes of the rows of a warp; none where it takes
+/// another way. Elements have 16 bits, rows are those of the tile, and nothing else of the kernel
+/// uses the memory.
+std::optional<TensorMap> tensorMapOf(StoreOp store);
 /// Those of a kernel, in the order of its parameters.
 llvm::SmallVector<TensorMap> tensorMapsOf(KernelOp kernel);
 } // namespace logitile::cuda

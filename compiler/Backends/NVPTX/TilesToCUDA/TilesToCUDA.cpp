@@ -4,6 +4,7 @@
 #include "compiler/Backends/NVPTX/Passes.h"
 #include "compiler/Backends/NVPTX/TilesToCUDA/KernelContext.h"
 #include "compiler/Conversion/Tiles/ConvertKernels.h"
+#include "compiler/Schedule/BuildPlan.h"
 #include "compiler/Target/ModuleTarget.h"
 using namespace mlir;
 
@@ -52,12 +53,13 @@ LogicalResult convertKernel(KernelOp kernel, Emitter &e, const GpuInfo &gpu, con
   int64_t bytes = (arguments.size() - 2 * maps.size()) * 8 + 2 * maps.size() * kTensorMapBytes; // each word before a map is as far
   if (bytes > kMostParameterBytes)
     return kernel.emitOpError() << "takes " << bytes << " bytes of arguments; a launch passes at most " << kMostParameterBytes;
-  LLVM::LLVMFuncOp function = e.beginKernel(kernel.getSymName(), arguments, sharing->threads);
+  LLVM::LLVMFuncOp function = e.beginKernel(kernel.getSymName(), arguments, sharing->threads, blocksTogether(kernel));
   for (size_t map = 0; map < maps.size(); ++map)
     e.passByValue(function, arguments.size() - 1 - 2 * map, kTensorMapBytes);
   KernelContext context(kernel, e, *sharing, *pipeline, workspace);
   if (failed(context.bindArguments(function, maps)) || failed(context.convertBlock(kernel.getBody().front())))
     return failure();
+  context.finishStores();
   e.endKernel();
   eraseDeadOps(function.getBody());
   if (context.sharedBytes() > gpu.sharedBytes)

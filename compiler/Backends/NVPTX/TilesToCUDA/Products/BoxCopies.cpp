@@ -27,18 +27,29 @@ void BoxCopies::copy(Int shared, Value position) {
   e.waitForPhase(k.departure(slot), parityOf(position, /*ofFirstRound=*/true)); // of the block one round before
   e.when(e.elect(), [&] {
     e.arriveExpecting(k.arrival(slot), bytes);
-    copyOperand(left, shared, k.ring() + slot * bytes, k.arrival(slot));
-    copyOperand(right, shared, k.ring() + slot * bytes + leftBytes, k.arrival(slot));
+    Int ofLeft = k.ring() + slot * bytes, ofRight = ofLeft + leftBytes;
+    copyOperand(left, shared, ofLeft, k.arrival(slot), {e.integer(0), {}});
+    right.isHalved ? copyShared(shared, ofRight, k.arrival(slot)) : copyOperand(right, shared, ofRight, k.arrival(slot), {e.integer(0), {}});
   });
 }
 
-void BoxCopies::copyOperand(const Operand &operand, Int shared, Int offset, Place mbarrier) {
+void BoxCopies::copyShared(Int shared, Int offset, Place mbarrier) {
+  int64_t lines = right.shape(depth).lines / kBlocksOfPair;
+  auto copyHalf = [&](Int rank) { copyOperand(right, shared, offset, mbarrier, {rank * lines, k.pair->blocks}); };
+  copyHalf(k.pair->rank);
+  e.when(arith::XOrIOp::create(e, k.pair->isShared, e.truth(true)), [&] { copyHalf(e.integer(1) - k.pair->rank); });
+}
+
+void BoxCopies::copyOperand(const Operand &operand, Int shared, Int offset, Place mbarrier, const Part &part) {
   StageShape shape = operand.shape(depth);
+  offset = offset + part.firstLine * shape.lineBytes();
+  auto copy = [&](Int to, Int row, Int column) {
+    e.copyBox(e.shared(to, e.getI8Type()), operand.boxes, row + part.firstLine, column - operand.firstColumn, mbarrier, part.blocks);
+  };
   if (operand.isInnerShared)
-    return e.copyBox(e.shared(offset, e.getI8Type()), operand.boxes, operand.first, shared - operand.firstColumn, mbarrier);
+    return copy(offset, operand.first, shared);
   for (int64_t panel = 0; panel < shape.panels; ++panel)
-    e.copyBox(e.shared(offset + panel * shape.panelBytes(), e.getI8Type()), operand.boxes, shared,
-              operand.first + panel * shape.chunks * Boxes::kPerChunk - operand.firstColumn, mbarrier);
+    copy(offset + panel * shape.panelBytes(), shared, operand.first + panel * shape.chunks * Boxes::kPerChunk);
 }
 
 void BoxCopies::wait(Value position) {
@@ -47,6 +58,11 @@ void BoxCopies::wait(Value position) {
 
 void BoxCopies::release(Value position, Value condition) {
   Value isElected = e.elect();
-  e.when(e.both(condition, isElected), [&] { e.arrive(k.departure(indexOf(slotOf(position)))); });
+  e.when(e.both(condition, isElected), [&] {
+    Value slot = slotOf(position);
+    e.arrive(k.departure(indexOf(slot)));
+    if (k.pair)
+      e.arriveAt(arith::AddIOp::create(e, k.pair->reader, arith::MulIOp::create(e, slot, word(KernelContext::kMbarrierBytes))));
+  });
 }
 } // namespace logitile::cuda

@@ -1,6 +1,7 @@
 // BoxCopies.h - blocks of both operands of a product of warpgroups on their way to shared memory as
 // boxes of tensor maps: one thread asks for them. Two mbarriers of each stage say when a block has
-// arrived, and when all warps have read it.
+// arrived, and when all warps have read it. Blocks of a pair copy halves of the right operand to
+// each other, and wait for the warps of both.
 #pragma once
 #include "compiler/Backends/NVPTX/TilesToCUDA/Products/Staging.h"
 
@@ -39,7 +40,15 @@ private:
   mlir::Value within(mlir::Value number, int64_t end);
   mlir::Value parityOf(mlir::Value position, bool ofFirstRound);
   Int indexOf(mlir::Value slot) { return e.integer(mlir::arith::ExtUIOp::create(e, e.i64, slot).getResult()); }
-  void copyOperand(const Operand &operand, Int shared, Int offset, Place mbarrier);
+  /// The lines of an operand's boxes from 'firstLine' on, to the 'blocks' of a pair; to this one
+  /// where null.
+  struct Part {
+    Int firstLine;
+    mlir::Value blocks;
+  };
+  void copyOperand(const Operand &operand, Int shared, Int offset, Place mbarrier, const Part &part);
+  /// Half of the right operand to both blocks of a pair; alone, all of it.
+  void copyShared(Int shared, Int offset, Place mbarrier);
 
   KernelContext &k;
   Emitter &e;

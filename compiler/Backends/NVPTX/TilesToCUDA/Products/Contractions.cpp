@@ -19,7 +19,7 @@ static LogicalResult checkOperand(Operation *op, StringRef name, const View &vie
 
 static LogicalResult checkAlgorithm(Operation *op) {
   Algorithm algorithm = *algorithmOf(op);
-  if (algorithm == Algorithm::MmaSync || algorithm == Algorithm::Wgmma)
+  if (algorithm == Algorithm::MmaSync || isOfWarpgroups(op))
     return success();
   return op->emitOpError() << "is 'using' " << stringifyAlgorithm(algorithm) << ", which CUDA kernels do not have; use mma_sync";
 }
@@ -28,7 +28,7 @@ static LogicalResult checkAlgorithm(Operation *op) {
 static LogicalResult checkDepth(Operation *op, Type element, int64_t depth) {
   if (depth % 16 != 0)
     return op->emitOpError() << "goes 'by' " << depth << "; tensor cores take 16 steps at a time";
-  if (algorithmOf(op) != Algorithm::Wgmma)
+  if (!isOfWarpgroups(op))
     return success();
   if (element.isF32())
     return op->emitOpError() << "is 'using' wgmma with operands of f32; it takes bf16 and f16";
@@ -44,20 +44,14 @@ static LogicalResult checkTile(Operation *op, TileType type) {
   return op->emitOpError() << "makes " << type << "; products have more than one row and more than one column";
 }
 
-/// A tensor map is for all tokens that the launch may have. A tile that reaches past those that
-/// count would get others, which nobody has written.
 static void bindBoxes(KernelContext &k, Operation *op, Operand &operand, bool endsWithTokens, bool isRight) {
-  constexpr int64_t kNone = int64_t(1) << 32; // beyond all columns
-  Emitter &e = k.e;
   KernelContext::BoundMap bound = k.mapOf(op, isRight);
   operand.boxes = bound.map;
   operand.firstColumn = bound.firstColumn;
-  operand.hasBoxes = isLess(bound.firstColumn, kNone);
-  if (!endsWithTokens || !operand.mayClip)
-    return;
-  Value isCut = isLess(operand.end, operand.first + operand.outer), haveAll = isEqual(operand.end - *k.mostTokens, 0);
-  Value isOfTokens = arith::OrIOp::create(e, haveAll, arith::XOrIOp::create(e, isCut, e.truth(true)));
-  operand.hasBoxes = e.both(operand.hasBoxes, isOfTokens);
+  operand.hasBoxes = bound.isThere();
+  operand.isHalved = isHalved(op, isRight);
+  if (endsWithTokens && operand.mayClip)
+    operand.hasBoxes = k.e.both(operand.hasBoxes, k.haveTokens(operand.first + operand.outer, operand.end));
 }
 
 /// The operand of 'view' whose outer axis is dimension 'dim'.
@@ -69,7 +63,7 @@ static FailureOr<Operand> makeOperand(KernelContext &k, Operation *op, const Vie
   const Sharing &sharing = k.threads.sharing;
   Int warpFirst = isRight ? k.threads.warpColumn * sharing.blockColumns() : k.threads.warpRow * sharing.blockRows();
   Operand operand{&view, k.scalar(first), *end, outer, k.mayClip(view, dim, first, outer), /*isInnerShared=*/dim == 0, warpFirst,
-                  algorithmOf(op) == Algorithm::Wgmma, {}, {}, k.e.integer(0)};
+                  isOfWarpgroups(op), {}, {}, k.e.integer(0), false};
   if (operand.isOfWarpgroups)
     bindBoxes(k, op, operand, /*endsWithTokens=*/ShapedType::isDynamic(view.extent(dim)), isRight);
   return operand;
@@ -168,7 +162,7 @@ struct SharedAxis {
 static Tile multiply(KernelContext &k, Operation *op, const Operand &left, const Operand &right, const SharedAxis &axis,
                      const std::optional<Plus> &plus, const std::optional<TileLoop> &tiles = std::nullopt) {
   auto type = cast<TileType>(op->getResult(0).getType());
-  if (algorithmOf(op) == Algorithm::Wgmma) {
+  if (isOfWarpgroups(op)) {
     WarpgroupLoop loop(k, left, right, axis.depth, axis.end, axis.mayClip, axis.endsWithOperands);
     CodeBuilder::Values sums = loop.run(zerosOf(k, type), axis.first, tiles);
     return Tile{type, plus ? addTo(k, type, sums, *plus) : sums, {}};

@@ -40,6 +40,7 @@ struct Operand {
   mlir::Value boxes;     // of warpgroups: its tensor map, where the kernel has one
   mlir::Value hasBoxes;  // i1: whether there is a map in this launch that says where this tile lies
   Int firstColumn;       // of the view, with which the map begins
+  bool isHalved;         // whether boxes have half of the lines: those that one block of a pair copies
 
   mlir::Type element() const { return view->type.getElement(); }
   bool isFloat() const { return element().isF32(); }

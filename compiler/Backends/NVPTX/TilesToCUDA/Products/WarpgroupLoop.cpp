@@ -56,8 +56,14 @@ Value WarpgroupLoop::multiplyBlock(Value slot, Value sums) {
 }
 
 void WarpgroupLoop::beginStages() {
+  k.finishStores();
   e.fenceProxy(); // boxes may be copied to where this thread has written
-  e.barrier(); // whoever used this memory before is done, and has read what sums start from, even where nothing is added to them
+  // Whoever used this memory before is done, and has read what sums start from, even where nothing
+  // is added to them. The other block of a pair writes to it, too.
+  if (k.pair)
+    e.when(k.pair->isShared, [&] { e.clusterBarrier(); }, [&] { e.barrier(); });
+  else
+    e.barrier();
 }
 
 CodeBuilder::Values WarpgroupLoop::run(ValueRange start, Int first, const std::optional<TileLoop> &tiles) {

@@ -1,0 +1,58 @@
+// Cluster.h - blocks that run together: whose turn it is, and what they share. A launch without
+// clusters has clusters of one block.
+#pragma once
+#include "emulator/block/Block.h"
+
+namespace logitile::emulator {
+/// barrier.cluster, in its current phase.
+struct ClusterBarrier {
+  uint32_t phase = 0, arrived = 0;
+  std::vector<Gathering> gatherings; // by block
+  std::vector<ClockRef> completed;   // by block: what is known once the last phase has ended
+  std::vector<Thread *> waiting;
+};
+
+class Cluster {
+public:
+  /// Room for clusters of 'launch'.
+  explicit Cluster(const LaunchContext &launch);
+  /// Whether there was memory for stacks and shared memory.
+  bool isValid() const;
+  bool isInterrupted() const;
+  /// Runs its blocks to their ends, of which the first has this index. False where a fault or an
+  /// interrupt stopped them.
+  bool run(std::array<uint32_t, 3> firstIndex);
+
+  uint32_t size() const { return static_cast<uint32_t>(blocks.size()); }
+  Block &at(uint32_t rank) { return blocks[rank]; }
+  /// The block whose shared memory is at or near an address; null where there is none.
+  Block *blockAt(const void *address);
+  /// Of threads that have not ended.
+  uint32_t live() const;
+
+  struct Turn {
+    Block *block;
+    uint32_t thread;
+  };
+  /// Whose turn is next after a thread of 'from', which may ask for those of other blocks first;
+  /// none where all that have not ended wait for each other.
+  std::optional<Turn> takeNext(Block &from, bool othersFirst);
+  bool progressEngines();
+  /// Something has happened that others may wait for.
+  void noteProgress();
+  void reportDeadlock();
+  /// Goes back to who runs the cluster.
+  [[noreturn]] void leave();
+  /// The barrier goes on without a thread that ends.
+  void leaveBarrier(const Thread &thread);
+
+  ClusterBarrier barrier;
+
+private:
+  std::deque<Block> blocks;
+  void *hostStack = nullptr;
+};
+
+/// Ends a phase of the barrier to which all threads that have not ended have come.
+void completeIfDone(Cluster &cluster);
+} // namespace logitile::emulator
