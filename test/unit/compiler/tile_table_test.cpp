@@ -76,7 +76,7 @@ TEST(TileTable, ClustersAreThoseThatAreNamed) {
   std::string error;
   std::vector<TileSizes> list = listTileSizes(*target, 1, error);
   ASSERT_GE(list.size(), 2u) << error;
-  EXPECT_EQ(list[0].cluster, 1) << "which its entry leaves out";
+  EXPECT_EQ(list[0].cluster, 1) << "which its row leaves out";
   EXPECT_EQ(list[1].cluster, 2);
   EXPECT_EQ(spellTileSizes(list[0]) + ",cluster=2", spellTileSizes(list[1]));
   EXPECT_EQ(findTileSizes(*target, 1, {{"TM", 64}}, error)->cluster, 1);
