@@ -101,6 +101,21 @@ def ClassifyGradientPass : Pass<"logitile-classify-gradient", "logitile::Program
   }];
 }
 
+def FactorGradientPass : Pass<"logitile-factor-gradient", "logitile::ProgramOp"> {
+  let summary = "splits a gradient into a part for the sweep to store and a factor for each token";
+  let description = [{
+    Before: a program. After: the same, or one with the gradient `early * factor`: the early part is known while the first sweep
+    makes the logits, the factor is the same for all entries of a token and known later. Of one exponential, relative to the
+    running maximum of that sweep, the early part has the exponential relative to a reference: the maximum over the first
+    columns, which a sweep of its own makes before. A finish raises the reference of tokens for which that overflows. Entries at
+    the columns of sparse terms are `taken`, and the coefficients of these terms are computed with them.
+
+    The program stays as it is where logits are read again, by another sweep or another gradient, and where the gradient is no such
+    product. choose-schedule runs this pass on a copy of each program, and takes the copy where its schedules are faster.
+    Refuses: nothing.
+  }];
+}
+
 def ChooseSchedulePass : Pass<"logitile-choose-schedule", "mlir::ModuleOp"> {
   let summary = "decides what is stored and what is computed again, within the byte budget";
   let description = [{

@@ -15,6 +15,8 @@
 namespace logitile {
 /// The finish that 'result' is of, where it is one of 'program' and has such a result; else null.
 FinishOp findFinish(ProgramOp program, ResultAttr result);
+/// The sweep of the first columns that a gradient is relative to, or null.
+SweepOp findReferenceSweep(ProgramOp program);
 /// What a sweep picks; null where there is no such sweep or pick.
 PickAttr findPick(ProgramOp program, ResultAttr source);
 /// How many places a list in memory has that 'op' reads; 0 where it reads none.

@@ -1,10 +1,10 @@
 // The gradient of the head: dW = G^T X for the rows of a range of vocabulary splits, added to what
 // earlier chunks of tokens left. Sparse terms that were taken out of G come in here, in full
-// precision.
+// precision. Where the rows of G lack a factor, %hidden has it: terms read hidden states as they are.
 logitile.template @contract_weight<TN, TD, TK, SPLIT, V, D, op, g, out, acc> for weight_gradient(
     %tokenCount: index from tokens, %vocabSplitFirst: index from vocab_split_first, %vocabSplitEnd: index from vocab_split_end,
     %accumulate: i1 from accumulate, %grad: !logitile.view<? x V x g> from "grad",
-    %hidden: !logitile.view<? x D x op> from "hidden", %terms: !logitile.extracted_views,
+    %hidden: !logitile.view<? x D x op> from "hidden", %unscaled: !logitile.view<? x D x op> from "unscaled", %terms: !logitile.extracted_views,
     %out: !logitile.view<V x D x out> from "out") {
   %tn = logitile.param TN
   %td = logitile.param TD
@@ -18,7 +18,7 @@ logitile.template @contract_weight<TN, TD, TK, SPLIT, V, D, op, g, out, acc> for
   scf.forall (%row, %column) = (%first, %zero) to (%end, %d) step (%tn, %td) {
     %sum = logitile.contract %grad transposed, %hidden at [%row, %column] over [%zero to %tokenCount] by TK plus %out when %accumulate
         : !logitile.view<? x V x g>, !logitile.view<? x D x op> plus !logitile.view<V x D x out> -> !logitile.tile<TN x TD x acc>
-    %exact = logitile.contract_sparse %sum, [%terms] transposed, %hidden at [%row, %column] below %tokenCount
+    %exact = logitile.contract_sparse %sum, [%terms] transposed, %unscaled at [%row, %column] below %tokenCount
         : !logitile.tile<TN x TD x acc>, [!logitile.extracted_views], !logitile.view<? x D x op>
     logitile.store %exact to %out at [%row, %column] : !logitile.tile<TN x TD x acc> to !logitile.view<V x D x out>
   }

@@ -3,7 +3,7 @@
 // the output.
 logitile.template @join_hidden<TM, TD, PARTS, WIDTH, ROW, V, D, in, out> for hidden_end on ["cuda", "emu"](
     %tokenCount: index from tokens, %map: !logitile.view<? x i32> from token_map, %sum: !logitile.view<? x ROW x f32> from "sum",
-    %weight: !logitile.view<V x D x in> from "weight", %terms: !logitile.extracted_views,
+    %weight: !logitile.view<V x D x in> from "weight", %factors: !logitile.factor_views, %terms: !logitile.extracted_views,
     %out: !logitile.view<? x D x out> from "out") {
   %tm = logitile.param TM
   %td = logitile.param TD
@@ -28,7 +28,9 @@ logitile.template @join_hidden<TM, TD, PARTS, WIDTH, ROW, V, D, in, out> for hid
       }
       scf.yield %added : !logitile.tile<TM x TD x f32>
     }
-    %exact = logitile.contract_sparse %total, [%terms], %weight at [%row, %column] below %tokenCount
+    %factor = logitile.load %factors at [%row] : !logitile.factor_views -> !logitile.factors<TM>
+    %scaled = logitile.scale_rows %total by %factor : !logitile.tile<TM x TD x f32>, !logitile.factors<TM>
+    %exact = logitile.contract_sparse %scaled, [%terms], %weight at [%row, %column] below %tokenCount
         : !logitile.tile<TM x TD x f32>, [!logitile.extracted_views], !logitile.view<V x D x in>
     logitile.store %exact to %out at [%row, %column] through %map
         : !logitile.tile<TM x TD x f32> to !logitile.view<? x D x out>, !logitile.view<? x i32>

@@ -2,7 +2,8 @@
 // axes; the row state of each vocabulary split is left in memory for @finish. Lists and picks lie
 // in memory all the time. The launch makes logits, or reads stored ones. It stores those that it
 // makes where the schedule says so: in 32 bits as they are, in 16 bits the base of their
-// exponential, relative to the maximum so far. Else the views are empty and the stores vanish.
+// exponential, relative to the maximum so far. Or it stores the early part of their gradient. Else
+// the views are empty and the stores vanish.
 // GROUP is 1, except for sweeps with lists on CPUs. There a task goes through GROUP vocabulary splits,
 // which share its lists. The last group may have fewer splits: those that are missing have no
 // columns.
@@ -10,6 +11,7 @@ logitile.template @sweep<TM, TN, TK, SPLIT, V, GROUP, acc> for sweep(
     %tokenCount: index from tokens, %vocabSplitFirst: index from vocab_split_first, %vocabSplitEnd: index from vocab_split_end,
     %hiddens: !logitile.hiddens, %weights: !logitile.weights, %loaded: !logitile.stored_views,
     %inputViews: !logitile.input_views, %stored: !logitile.logit_views, %bases: !logitile.base_views, %partial: !logitile.state_views,
+    %cleared: !logitile.cleared_views, %grads: !logitile.grad_views,
     %lists: !logitile.list_views, %picks: !logitile.pick_views, %centres: !logitile.centre_views) {
   %tm = logitile.param TM
   %tn = logitile.param TN
@@ -44,6 +46,12 @@ logitile.template @sweep<TM, TN, TK, SPLIT, V, GROUP, acc> for sweep(
         %tile = arith.divui %column, %tn : index
         logitile.store %centre to %centres at [%tile, %row] : !logitile.centres<TM> to !logitile.centre_views
         logitile.store %base to %bases at [%row, %column] : !logitile.bases<TM x TN x acc> to !logitile.base_views
+        %g, %ofVocab, %ofDense = logitile.apply @gradient(%z, %in, %centre) at %column below V
+            : (!logitile.logits<TM x TN x acc>, !logitile.inputs<TM x TN>, !logitile.centres<TM>)
+           -> (!logitile.grads<TM x TN x acc>, !logitile.vocab_grads<TM x TN x acc>, !logitile.dense_grads<TM x TN x acc>)
+        %rest = logitile.sparse_terms clear %g, [%cleared] at [%row, %column] below %tokenCount
+            : !logitile.grads<TM x TN x acc>, [!logitile.cleared_views]
+        logitile.store %rest to %grads at [%row, %column] : !logitile.grads<TM x TN x acc> to !logitile.grad_views
         scf.yield %next : !logitile.row_state<TM>
       }
       logitile.store %state to %partial at [%split, %row] : !logitile.row_state<TM> to !logitile.state_views

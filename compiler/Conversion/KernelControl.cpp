@@ -91,6 +91,19 @@ LogicalResult KernelControl::convertIndexOp(Operation &op) {
       .Case<arith::RemUIOp>([&](auto) { return two([](Int a, Int b) { return a % b; }); })
       .Case<arith::CeilDivUIOp>([&](auto) { return two([](Int a, Int b) { return divideUp(a, b); }); })
       .Case<arith::MinUIOp>([&](auto) { return two([](Int a, Int b) { return smaller(a, b); }); })
+      .Case<arith::SelectOp>([&](arith::SelectOp select) {
+        setScalar(select, choose(condition(select.getCondition()), scalar(select.getTrueValue()), scalar(select.getFalseValue())));
+        return success();
+      })
+      .Case<AnyTokenOp>([&](AnyTokenOp any) {
+        int64_t most = cast<IntegerAttr>(any.getTokens()).getInt();
+        Int first = scalar(any.getRow()), count = smaller(scalar(any.getCount()) - first, most);
+        Value isSet = isAnySet(view(any.getFlags()), first, count, most);
+        if (!isSet)
+          return LogicalResult(any.emitOpError() << "is not part of a kernel that this target knows");
+        setScalar(any, isSet);
+        return success();
+      })
       .Default([&](Operation *other) { return other->emitOpError() << "is not part of a kernel that this target knows"; });
 }
 

@@ -32,6 +32,9 @@ public:
   Int scalar(mlir::Value value) const { return Int(builder, scalars.at(value)); }
   mlir::Value condition(mlir::Value value) const { return scalars.at(value); }
   void setScalar(mlir::Value value, mlir::Value to) { scalars[value] = to; }
+  /// Whether a flag of 'count' tokens from 'first' on is not 0; there is at least one. Null where
+  /// kernels of the target cannot tell.
+  virtual mlir::Value isAnySet(const View &flags, Int first, Int count, int64_t most) { return {}; }
   bool isScalar(mlir::Value value) const { return scalars.contains(value); }
   const View &view(mlir::Value value) const { return views.at(value); }
   /// Where (row, column) of a view lies, for views that are not packed.

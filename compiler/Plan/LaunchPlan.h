@@ -99,6 +99,7 @@ struct KernelPlan {
   int64_t sharedBytes = 0;  // GPUs: dynamic shared memory of a block
   std::vector<TensorMapPlan> tensorMaps;
   KernelWork work;          // GPUs
+  bool isConditional = false; // it does its work for tokens with a flag, which hardly any has
 
   /// The name of the function in the plan's code.
   const std::string &function() const { return code.empty() ? name : code; }

@@ -145,8 +145,10 @@ public:
 
 private:
   void countSweeps() {
+    SweepOp ofFirstColumns = findReferenceSweep(program); // hardly a pass
     for (SweepOp sweep : program.getBody().getOps<SweepOp>())
-      (sweep.getPhase() == Phase::Forward ? plan.forwardSweeps : plan.backwardSweeps) += sweep.getPhase() != Phase::Fused;
+      if (sweep != ofFirstColumns)
+        (sweep.getPhase() == Phase::Forward ? plan.forwardSweeps : plan.backwardSweeps) += sweep.getPhase() != Phase::Fused;
     if (std::optional<ArrayRef<int64_t>> whole = program.getSweeps())
       plan.forwardSweeps = (*whole)[0], plan.backwardSweeps = (*whole)[1];
   }
@@ -191,6 +193,7 @@ private:
 
   LogicalResult addKernel(KernelOp kernel) {
     KernelPlan planned;
+    planned.isConditional = kernel.walk([](AnyTokenOp) { return WalkResult::interrupt(); }).wasInterrupted();
     planned.name = kernel.getSymName();
     planned.code = kernel.getCode().value_or("");
     for (BlockArgument argument : kernel.getBody().getArguments()) {

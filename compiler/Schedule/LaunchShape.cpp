@@ -51,11 +51,20 @@ InputRef logitile::getInputRef(Operation *op) {
   return ref;
 }
 
+/// A gradient that is stored again is relative to the last reference.
+InputRef LaunchShape::refOf(Operation *op) const {
+  InputRef ref = getInputRef(op);
+  ReferenceAttr reference = repairs ? GradientOp(gradient).getReferenceAttr() : ReferenceAttr();
+  if (reference && ref.buffer == bufferOf(reference.getFirst()))
+    ref.buffer = bufferOf(reference.getLast());
+  return ref;
+}
+
 void LaunchShape::add(Operation *op) {
   auto gather = dyn_cast<GatherOp>(op);
   bool isList = placesRead(gather ? gather.getIndex().getDefiningOp() : op) > 0;
   SmallVector<InputRef> &refs = isList ? listInputs : inputs;
-  InputRef ref = getInputRef(op);
+  InputRef ref = refOf(op);
   if (!llvm::is_contained(refs, ref))
     refs.push_back(ref);
 }
@@ -191,6 +200,7 @@ FailureOr<LaunchShape> LaunchShape::get(ProgramOp program, LaunchOp launch, Temp
   shape.launch = launch;
   shape.sweep = *sweep;
   shape.finish = *finish;
+  shape.repairs = source.getPurpose() == Purpose::Repair;
 
   if (shape.sweep && shape.sweep.getAlong())
     shape.projections.push_back(*shape.sweep.getAlong());
@@ -205,12 +215,17 @@ FailureOr<LaunchShape> LaunchShape::get(ProgramOp program, LaunchOp launch, Temp
   if (shape.finish)
     shape.collect(shape.finish.getBody());
   auto gradients = program.getBody().getOps<GradientOp>();
-  if (use.hasGradient && gradients.empty())
+  // A sweep may make one, where it stores the early part of it.
+  bool isEarly = use.keeps && launch.getStore() && !gradients.empty() && (*gradients.begin()).factoredAdjoint();
+  bool makesGradient = use.hasGradient && (!use.keeps || isEarly);
+  if (makesGradient && gradients.empty())
     return launch.emitOpError() << "makes a gradient, but the program has none";
-  if (use.hasGradient) {
+  if (makesGradient) {
     shape.gradient = *gradients.begin();
     shape.collect(shape.gradient.getBody());
   }
+  if (use.hasGradient && !makesGradient)
+    gradients = {gradients.end(), gradients.end()};
   for (GradientOp gradient : gradients)
     for (AdjointOp adjoint : gradient.getBody().getOps<AdjointOp>()) {
       if (adjoint.getKind() == InputKind::Logits)
@@ -288,6 +303,8 @@ AdjointOp LaunchShape::adjointOf(StringRef input) const {
 
 SmallVector<unsigned> LaunchShape::termCounts(BundleKind kind) const {
   SmallVector<unsigned> counts;
+  if (kind == BundleKind::ClearedViews)
+    return llvm::map_to_vector(gradients, [](AdjointOp adjoint) -> unsigned { return adjoint.getColumns().size(); });
   for (AdjointOp adjoint : gradients) {
     unsigned lists = llvm::count_if(adjoint.getColumns(), isListTerm), others = adjoint.getColumns().size() - lists;
     bool takes = kind == BundleKind::ListedViews || isRounded(adjoint.getName()) == (kind == BundleKind::ExtractedViews);
@@ -309,6 +326,20 @@ LaunchShape::Keys LaunchShape::pickKeys() const {
     keys.push_back({BufferRole::RowPick, SweepOp(sweep).getSymName(), static_cast<int64_t>(number)});
   }
   return keys;
+}
+
+/// Columns of sparse terms, whose entries do not count in what is stored.
+LaunchShape::Keys LaunchShape::clearedKeys() const {
+  Keys keys;
+  for (AdjointOp adjoint : gradients)
+    for (Value column : adjoint.getColumns())
+      keys.push_back(bufferOf(column));
+  return keys;
+}
+LaunchShape::Keys LaunchShape::factorKeys() const {
+  std::optional<StringRef> input = LaunchOp(launch).getInput();
+  AdjointOp adjoint = input ? adjointOf(*input) : AdjointOp();
+  return adjoint && adjoint.getFactor() ? Keys{bufferOf(adjoint.getFactor())} : Keys();
 }
 
 LaunchShape::Keys LaunchShape::listedKeys() const {
@@ -363,15 +394,16 @@ LaunchShape::Keys LaunchShape::termKeys(bool extracted) const {
   return keys;
 }
 
+static SmallVector<StringRef> inputsOf(ArrayRef<AdjointOp> adjoints) {
+  return llvm::map_to_vector(adjoints, [](AdjointOp adjoint) -> StringRef { return adjoint.getName(); });
+}
+
 LaunchShape::Keys LaunchShape::keysOf(BundleKind kind) const {
   auto each = [](auto &&owners, BufferRole role) {
     return llvm::map_to_vector(owners, [&](StringRef owner) { return BufferKey{role, owner}; });
   };
-  auto inputsOf = [](ArrayRef<AdjointOp> adjoints) {
-    return llvm::map_to_vector(adjoints, [](AdjointOp adjoint) { return adjoint.getName(); });
-  };
-  auto numbered = [](BufferRole role, StringRef part, int64_t count) {
-    return llvm::map_to_vector(llvm::seq(count), [&](int64_t i) { return BufferKey{role, part, i}; });
+  auto numbered = [](BufferRole role, StringRef part, int64_t n) {
+    return llvm::map_to_vector(llvm::seq(n), [&](int64_t i) { return BufferKey{role, part, i}; });
   };
   auto either = [&](BufferRole made, BufferRole given) {
     return llvm::map_to_vector(projections,
@@ -408,6 +440,10 @@ LaunchShape::Keys LaunchShape::keysOf(BundleKind kind) const {
     return placeKeys();
   case BundleKind::ListedViews:
     return listedKeys();
+  case BundleKind::ClearedViews:
+    return clearedKeys();
+  case BundleKind::FactorViews:
+    return factorKeys();
   case BundleKind::ResultViews:
     return finish ? numbered(BufferRole::Result, FinishOp(finish).getSymName(), FinishOp(finish).getResultTypes().size()) : Keys();
   case BundleKind::SparseViews:
@@ -488,6 +524,9 @@ LogicalResult LaunchShape::expand(BundleType type, SmallVectorImpl<Type> &types)
     return success();
   case BundleKind::Centres:
     types.append(keysOf(BundleKind::CentreViews).size(), TileType::get(context, {dims[0], one}, Float32Type::get(context)));
+    return success();
+  case BundleKind::Factors:
+    types.append(factorKeys().size(), TileType::get(context, {dims[0], one}, Float32Type::get(context)));
     return success();
   case BundleKind::Inputs:
     for (const InputRef &ref : inputs) {

@@ -57,6 +57,9 @@ public:
   /// How many views list_input has: its memory, that of its index, the map of its rows.
   static int64_t viewsOf(const InputRef &listInput);
 
+  /// What 'op', which is in a region of the launch, reads.
+  InputRef refOf(mlir::Operation *op) const;
+
   int64_t programColumns() const { return ProgramOp(program).getWidth(); }
   /// The lists of its sweep that the launch fills or puts in order, by number.
   llvm::SmallVector<int64_t> lists() const;
@@ -68,6 +71,7 @@ public:
   SweepOp sweep;                                  // null where the launch has none
   FinishOp finish;                                // null where the launch has none
   GradientOp gradient;                            // null where the template has no @gradient
+  bool repairs = false;                           // it stores a gradient again
   bool projects = false;                          // the launch makes logits
   bool loads = false;                             // it reads stored ones instead
   llvm::SmallVector<llvm::StringRef> projections; // whose logits the launch reads or makes
@@ -87,6 +91,8 @@ private:
   Keys listKeys() const;
   Keys pickKeys() const;
   Keys placeKeys() const;
+  Keys clearedKeys() const;
+  Keys factorKeys() const;
   Keys listedKeys() const;
   Keys termKeys(bool extracted) const;
   void appendTerms(AdjointOp adjoint, bool areLists, Keys &keys) const;

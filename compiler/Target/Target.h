@@ -64,6 +64,7 @@ struct TargetFacts {
   int64_t mostFewTokens = -1;        // up to so many tokens, logits are dot products along the hidden axis; -1: there are no such kernels
 
   // ---- schedules
+  bool storesFactoredGradients = false; // sweeps may store gradients of logits but for a factor of each token
   bool isFilledByOneVocabSplit = false; // one vocabulary split is work for all units, and what it makes stays in their caches
 
   // ---- arithmetic

@@ -424,7 +424,7 @@ struct DifferentiatePass : impl::DifferentiatePassBase<DifferentiatePass> {
 
   void print(LossOp loss, Importer &importer, ReverseMode &reverse, ArrayRef<NodeRef> wanted) {
     OpBuilder builder(loss.getBody().front().getTerminator());
-    auto op = GradientOp::create(builder, loss.getLoc(), /*exponential=*/false);
+    auto op = GradientOp::create(builder, loss.getLoc(), /*exponential=*/false, /*reference=*/ReferenceAttr());
     builder.setInsertionPointToEnd(&op.getBody().emplaceBlock());
     Exporter exporter(builder);
     // In the order of the ops, so that the first value of an expression is the one used again; not
@@ -447,7 +447,8 @@ struct DifferentiatePass : impl::DifferentiatePassBase<DifferentiatePass> {
       }
       IntegerAttr index = input->index < 0 ? IntegerAttr() : builder.getI64IntegerAttr(input->index);
       IntegerAttr places = input->places == 0 ? IntegerAttr() : builder.getI64IntegerAttr(input->places);
-      AdjointOp::create(builder, input->loc, input->kind, builder.getStringAttr(input->name), index, places, dense, columns, coefficients);
+      AdjointOp::create(builder, input->loc, input->kind, builder.getStringAttr(input->name), index, places, dense,
+                        /*factor=*/Value(), columns, coefficients);
     }
   }
 };

@@ -82,7 +82,7 @@ private:
     auto input = dyn_cast<InputOp>(op);
     if (input && input.getKind() == InputKind::Logits)
       return logits[llvm::find(shape.projections, input.getName()) - shape.projections.begin()];
-    InputRef ref = getInputRef(&op);
+    InputRef ref = shape.refOf(&op);
     if (const auto *list = llvm::find(shape.listInputs, ref); list != shape.listInputs.end() && !listInputs.empty())
       return listInputs[list - shape.listInputs.begin()];
     const auto *it = llvm::find(shape.inputs, ref);

@@ -185,6 +185,7 @@ private:
           values[terms] = {result};
           return success();
         })
+        .Case<ScaleRowsOp>([&](ScaleRowsOp scale) { return cloneScale(scale, loc, builder); })
         .Case<UpdateListsOp>([&](UpdateListsOp update) { return cloneUpdateLists(update, loc, builder); })
         .Case<FinishListOp>([&](FinishListOp finish) { return cloneFinishList(finish, loc, builder); })
         .Case<PickEntriesOp>([&](PickEntriesOp pick) { return clonePicks(pick, loc, builder); })
@@ -275,13 +276,18 @@ private:
     return success();
   }
 
+  static BundleKind bundleOf(TermAction action) {
+    if (action == TermAction::Clear)
+      return BundleKind::ClearedViews;
+    return action == TermAction::Extract ? BundleKind::ExtractedViews : BundleKind::SparseViews;
+  }
   LogicalResult cloneTerms(SparseTermsOp terms, Location loc, OpBuilder &builder) {
     SmallVector<Value> views = plainValues(terms.getTerms());
     const SmallVector<Value> &tiles = values.at(terms.getTile());
     // A single tile takes all terms; a bundle of gradients has its own for each.
     SmallVector<unsigned> counts{static_cast<unsigned>(views.size())};
     if (isa<BundleType>(terms.getTile().getType()))
-      counts = shape.termCounts(terms.getAction() == TermAction::Extract ? BundleKind::ExtractedViews : BundleKind::SparseViews);
+      counts = shape.termCounts(bundleOf(terms.getAction()));
     SmallVector<Value> results;
     ValueRange rest = views;
     for (auto [tile, count] : llvm::zip_equal(tiles, counts)) {
@@ -293,6 +299,20 @@ private:
       results.push_back(result);
     }
     values[terms] = results;
+    return success();
+  }
+
+  LogicalResult cloneScale(ScaleRowsOp scale, Location loc, OpBuilder &builder) {
+    Value tile = plainValue(scale.getTile()), factors = plainValue(scale.getFactors());
+    values[scale] = {tile};
+    if (!factors)
+      return success();
+    auto map = MapOp::create(builder, loc, tile.getType(), ValueRange{tile, factors}, Value());
+    Block &block = map.getBody().emplaceBlock();
+    block.addArguments({cast<TileType>(tile.getType()).getElement(), builder.getF32Type()}, {loc, loc});
+    OpBuilder inside = OpBuilder::atBlockEnd(&block);
+    YieldOp::create(inside, loc, ValueRange{arith::MulFOp::create(inside, loc, block.getArgument(0), block.getArgument(1))});
+    values[scale] = {map.getResult(0)};
     return success();
   }
 

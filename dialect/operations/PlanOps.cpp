@@ -50,6 +50,8 @@ static LogicalResult verifyRows(AdjointOp adjoint) {
       return adjoint.emitOpError() << (i < adjoint.getColumns().size() ? "column " : "coefficient ") << i % adjoint.getColumns().size()
                                    << " is no token or known input; a finish has to make it known first";
   }
+  if (adjoint.getFactor() && !adjoint.getFactor().getDefiningOp<KnownOp>())
+    return adjoint.emitOpError() << "has a factor that no finish gives: it lies in memory";
   auto known = adjoint.getDense() ? adjoint.getDense().getDefiningOp<KnownOp>() : KnownOp();
   int64_t places = known ? placesRead(known) : 0, own = adjoint.getPlaces().value_or(0);
   if (known && places != own)
@@ -345,6 +347,13 @@ FinishOp logitile::findFinish(ProgramOp program, ResultAttr result) {
   return hasIt ? finish : FinishOp();
 }
 
+SweepOp logitile::findReferenceSweep(ProgramOp program) {
+  for (GradientOp gradient : program.getBody().getOps<GradientOp>())
+    if (ReferenceAttr reference = gradient.getReferenceAttr())
+      return dyn_cast_or_null<SweepOp>(SymbolTable::lookupSymbolIn(program, findFinish(program, reference.getFirst()).getSweepAttr()));
+  return {};
+}
+
 PickAttr logitile::findPick(ProgramOp program, ResultAttr source) {
   auto sweep = dyn_cast_or_null<SweepOp>(SymbolTable::lookupSymbolIn(program, source.getFinish().getAttr()));
   SmallVector<PickAttr> picks = sweep ? sweep.listPicks() : SmallVector<PickAttr>();
@@ -354,8 +363,26 @@ PickAttr logitile::findPick(ProgramOp program, ResultAttr source) {
 
 Type logitile::typeOf(FinishOp finish, ResultAttr result) { return cast<TypeAttr>(finish.getResultTypes()[result.getNumber()]).getValue(); }
 
+/// What a gradient is relative to is results of the program.
+static LogicalResult verifyReference(ProgramOp program, GradientOp gradient) {
+  ReferenceAttr reference = gradient.getReferenceAttr();
+  if (!reference)
+    return success();
+  Builder b(program.getContext());
+  for (auto [result, type] : {std::pair<ResultAttr, Type>(reference.getFirst(), b.getF32Type()), {reference.getLast(), b.getF32Type()},
+                              {reference.getRaised(), b.getI32Type()}}) {
+    FinishOp finish = findFinish(program, result);
+    if (!finish || finish.givesLists() || typeOf(finish, result) != type)
+      return gradient.emitOpError() << "is relative to " << spell(result) << ", which is no " << type << " result of a finish";
+  }
+  return success();
+}
+
 /// Outputs and checked indices are results of the program.
 LogicalResult ProgramOp::verifySymbolUses(SymbolTableCollection &) {
+  for (GradientOp gradient : getBody().getOps<GradientOp>())
+    if (failed(verifyReference(*this, gradient)))
+      return failure();
   for (OutputAttr output : getOutputs().getAsRange<OutputAttr>()) {
     FinishOp finish = findFinish(*this, output.getResult());
     if (!finish)

@@ -242,7 +242,16 @@ LogicalResult AdjointOp::verify() {
   bool hasColumns = kind == InputKind::Logits || kind == InputKind::Vocab || kind == InputKind::Dense;
   if (!hasColumns && !getColumns().empty())
     return emitOpError() << "gives " << describe(kind, getName(), getIndex()) << " rows, but it has no vocabulary axis";
+  if (getFactor() && (kind != InputKind::Logits || !getDense()))
+    return emitOpError() << "has a factor; only the dense gradient of logits may have one";
   return success();
+}
+
+AdjointOp GradientOp::factoredAdjoint() {
+  for (AdjointOp adjoint : getBody().getOps<AdjointOp>())
+    if (adjoint.getFactor())
+      return adjoint;
+  return {};
 }
 
 LogicalResult GradientOp::verifyRegions() {

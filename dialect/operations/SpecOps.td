@@ -234,9 +234,14 @@ def Logitile_GradientOp : Logitile_Op<"gradient", [SingleBlock, NoTerminator, Pa
     }
     ```
   }];
-  let arguments = (ins UnitAttr:$exponential);
+  let arguments = (ins UnitAttr:$exponential, OptionalAttr<Logitile_ReferenceAttr>:$reference);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "(`exponential` $exponential^)? attr-dict-with-keyword $body";
+  let assemblyFormat = "(`exponential` $exponential^)? (`relative` `to` $reference^)? attr-dict-with-keyword $body";
+  let extraClassDeclaration = [{
+    /// The adjoint whose dense part is multiplied with a factor of its token, or null: the sweep
+    /// that makes the logits can store that part.
+    AdjointOp factoredAdjoint();
+  }];
   let hasRegionVerifier = 1;
 }
 
@@ -253,11 +258,20 @@ def Logitile_AdjointOp : Logitile_Op<"adjoint", [AttrSizedOperandSegments, HasPa
     ```
 
     With `places`, the gradient is that of an input that is read as a list: a list as well.
+
+    In a program the dense part may be known while the logits are there, but for a factor that is the same for all entries of a token
+    and known later. Then `dense` is that part, and the gradient is `dense` times the factor, but at the columns of `sparse`: there
+    the coefficient is all of the gradient.
+
+    ```mlir
+    logitile.adjoint logits "z" dense %p times %d sparse [%target -> %minus_one]
+    ```
   }];
   let arguments = (ins Logitile_InputKindAttr:$kind, StrAttr:$name, OptionalAttr<Logitile_Int>:$index,
-                       OptionalAttr<Logitile_Int>:$places, Optional<F32>:$dense, Variadic<I32>:$columns, Variadic<F32>:$coefficients);
+                       OptionalAttr<Logitile_Int>:$places, Optional<F32>:$dense, Optional<F32>:$factor,
+                       Variadic<I32>:$columns, Variadic<F32>:$coefficients);
   let assemblyFormat = [{
-    `` $kind $name (`[` $index^ `]`)? (`places` $places^)? (`dense` $dense^)?
+    `` $kind $name (`[` $index^ `]`)? (`places` $places^)? (`dense` $dense^)? (`times` $factor^)?
     (`sparse` ` ` `[` custom<Sparse>($columns, $coefficients)^ `]`)? attr-dict
   }];
   let hasVerifier = 1;

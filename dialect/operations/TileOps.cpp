@@ -81,6 +81,7 @@ constexpr MemoryBundle kMemory[] = {
     {BundleKind::LogitViews, BundleKind::Logits, 2},
     {BundleKind::BaseViews, BundleKind::Bases, 2},
     {BundleKind::CentreViews, BundleKind::Centres, 2},
+    {BundleKind::FactorViews, BundleKind::Factors, 1},
     {BundleKind::StoredViews, BundleKind::Logits, 2},
     {BundleKind::GradViews, BundleKind::Grads, 2},
     {BundleKind::VocabGradViews, BundleKind::VocabGrads, 2},
@@ -195,9 +196,11 @@ LogicalResult SumRowsOp::canonicalize(SumRowsOp op, PatternRewriter &rewriter) {
 static LogicalResult verifyTerms(Operation *op, ValueRange terms, bool takesLists = false) {
   if (llvm::any_of(terms, isBundle)) {
     auto bundle = terms.size() == 1 ? cast<BundleType>(terms.front().getType()) : BundleType();
-    if (bundle && (bundle.getKind() == BundleKind::SparseViews || bundle.getKind() == BundleKind::ExtractedViews))
+    using enum BundleKind;
+    if (bundle && llvm::is_contained({SparseViews, ExtractedViews, ClearedViews}, bundle.getKind()))
       return success();
-    return op->emitOpError() << "has terms (" << terms.getTypes() << "); expected one bundle of sparse_views or extracted_views, or views";
+    return op->emitOpError() << "has terms (" << terms.getTypes()
+                             << "); expected one bundle of sparse_views, extracted_views or cleared_views, or views";
   }
   if (terms.size() % 2 != 0)
     return op->emitOpError() << "has " << terms.size() << " views of terms; columns and coefficients come in pairs";
@@ -216,8 +219,26 @@ LogicalResult ContractSparseOp::verify() {
   return failure(failed(verifyMatrix(*this, "rhs", getRhs())) || failed(verifyTerms(*this, getTerms())));
 }
 
+LogicalResult ScaleRowsOp::verify() { return verifyKind(*this, "factors", getFactors(), BundleKind::Factors); }
+
+LogicalResult AnyTokenOp::verify() {
+  ViewType flags = cast<ViewType>(getFlags().getType());
+  if (flags.getDims().size() != 1 || !flags.getElement().isInteger(32))
+    return emitOpError() << "'flags' is " << flags << "; expected a view of i32 with one dimension";
+  return verifyDim(*this, "tokens", getTokens());
+}
+
+/// Of terms that are cleared there is no more.
+static LogicalResult verifyColumns(SparseTermsOp op) {
+  for (Type type : op.getTerms().getTypes())
+    if (auto view = dyn_cast<ViewType>(type); view && (view.getDims().size() != 1 || !view.getElement().isInteger(32)))
+      return op.emitOpError() << "clears entries at " << view << "; expected one i32 column per token";
+  return success();
+}
+
 LogicalResult SparseTermsOp::verify() {
-  if (failed(verifyTerms(*this, getTerms(), /*takesLists=*/getAction() == TermAction::Sum)) ||
+  bool clears = getAction() == TermAction::Clear && !llvm::any_of(getTerms(), isBundle);
+  if (failed(clears ? verifyColumns(*this) : verifyTerms(*this, getTerms(), /*takesLists=*/getAction() == TermAction::Sum)) ||
       failed(verifyKind(*this, "tile", getTile(), BundleKind::Grads)))
     return failure();
   if (isBundle(getTile()) && !llvm::all_of(getTerms(), isBundle))

@@ -156,8 +156,9 @@ def Logitile_SparseTermsOp : Logitile_Op<"sparse_terms", [MemoryEffects<[MemRead
   let summary = "the sparse terms (token, column, coefficient) of a gradient tile";
   let description = [{
     `add` adds each coefficient to the tile's entry at its column. `extract` adds the entry to the coefficient in memory
-    and clears it, so that a contraction in 16 bits never sees it. `sum` is for a tile of one row, the sum over all
-    tokens. `terms` alternate between columns and coefficients. For a sum they may be lists, with a column for each place.
+    and clears it, so that a contraction in 16 bits never sees it. `clear` clears the entry: its terms are columns alone.
+    `sum` is for a tile of one row, the sum over all tokens. `terms` alternate between columns and coefficients. For a sum
+    they may be lists, with a column for each place.
 
     ```mlir
     %exact = logitile.sparse_terms add %g, [%target, %coefficient] at [%row, %column] below %count
@@ -170,6 +171,36 @@ def Logitile_SparseTermsOp : Logitile_Op<"sparse_terms", [MemoryEffects<[MemRead
   let assemblyFormat = [{
     `` $action $tile `,` `[` $terms `]` `at` ` ` `[` $row `,` $column `]` `below` $count attr-dict `:` type($tile) `,` `[` type($terms) `]`
   }];
+  let hasVerifier = 1;
+}
+
+def Logitile_ScaleRowsOp : Logitile_Op<"scale_rows", [Pure, AllTypesMatch<["tile", "result"]>]> {
+  let summary = "each row of a tile times the factor of its token";
+  let description = [{
+    Without factors the tile stays as it is. In kernels a `map` takes the place of this op.
+
+    ```mlir
+    %scaled = logitile.scale_rows %sum by %factor : !logitile.tile<TM x TD x acc>, !logitile.factors<TM>
+    ```
+  }];
+  let arguments = (ins Logitile_TileType:$tile, Logitile_BundleType:$factors);
+  let results = (outs Logitile_TileType:$result);
+  let assemblyFormat = "$tile `by` $factors attr-dict `:` type($tile) `,` type($factors)";
+  let hasVerifier = 1;
+}
+
+def Logitile_AnyTokenOp : Logitile_Op<"any_token", [MemoryEffects<[MemRead]>]> {
+  let summary = "whether a flag of some tokens is not 0";
+  let description = [{
+    Looks at up to `tokens` flags, from `row` on and below `count`.
+
+    ```mlir
+    %any = logitile.any_token %raised at %row tokens TM below %count : !logitile.view<?xi32>
+    ```
+  }];
+  let arguments = (ins Logitile_ViewType:$flags, Index:$row, Logitile_Extent:$tokens, Index:$count);
+  let results = (outs I1:$result);
+  let assemblyFormat = "$flags `at` $row `tokens` custom<Dim>($tokens) `below` $count attr-dict `:` type($flags)";
   let hasVerifier = 1;
 }
 

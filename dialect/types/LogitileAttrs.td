@@ -101,11 +101,12 @@ def Logitile_BufferRole
                      Logitile_Case<"Result", 20, "result", "a result of a finish">,
                      Logitile_Case<"RowList", 21, "row_list", "a list of a sweep, for each token and group of vocabulary splits">,
                      Logitile_Case<"RowPick", 22, "row_pick", "what a sweep picks at the indices of a list, for each token">,
-                     Logitile_Case<"SliceOffset", 23, "slice_offset", "the first column of a slice of the vocabulary">,
-                     Logitile_Case<"TokenMap", 24, "token_map", "which tokens count">,
-                     Logitile_Case<"TokenSlots", 25, "token_slots", "the inverse of the token map, on GPUs">,
-                     Logitile_Case<"WrongTokens", 26, "wrong_tokens", "tokens with an index outside the vocabulary, on GPUs">,
-                     Logitile_Case<"CallFacts", 27, "call_facts", "how many tokens count and what divides the loss, on GPUs">,
+                     Logitile_Case<"ScaledHidden", 23, "scaled_hidden", "hidden states times the factor of their token, as packed columns">,
+                     Logitile_Case<"SliceOffset", 24, "slice_offset", "the first column of a slice of the vocabulary">,
+                     Logitile_Case<"TokenMap", 25, "token_map", "which tokens count">,
+                     Logitile_Case<"TokenSlots", 26, "token_slots", "the inverse of the token map, on GPUs">,
+                     Logitile_Case<"WrongTokens", 27, "wrong_tokens", "tokens with an index outside the vocabulary, on GPUs">,
+                     Logitile_Case<"CallFacts", 28, "call_facts", "how many tokens count and what divides the loss, on GPUs">,
 ]>;
 def Logitile_BufferRoleAttr : Logitile_EnumAttr<Logitile_BufferRole, "buffer_role">;
 
@@ -174,6 +175,9 @@ def Logitile_Purpose
            Logitile_Case<"VocabGradient", 8, "vocab_gradient", "the gradient of a Vocab input, from its sums over blocks of tokens">,
            Logitile_Case<"ListFinish", 9, "list_finish", "the results of a finish of a list, from the lists of all vocabulary splits">,
            Logitile_Case<"PlaceFinish", 10, "place_finish", "the results of a finish that runs at each place of the lists that it reads">,
+           Logitile_Case<"Reference", 11, "reference", "what exponentials are stored relative to, from the logits of the first columns">,
+           Logitile_Case<"Repair", 12, "repair", "stored gradients of tokens whose reference was too low, made again">,
+           Logitile_Case<"Scale", 13, "scale", "hidden states of the tokens that count, each times a factor of its token">,
 ]>;
 def Logitile_PurposeAttr : Logitile_EnumAttr<Logitile_Purpose, "purpose">;
 
@@ -195,6 +199,7 @@ def Logitile_TermAction : Logitile_Enum<"TermAction", "what happens at the spars
   Logitile_Case<"Add", 0, "add", "the coefficient is added to the tile">,
   Logitile_Case<"Extract", 1, "extract", "the tile's entry moves into the coefficient and becomes 0">,
   Logitile_Case<"Sum", 2, "sum", "a tile of one row: the coefficients of all tokens are added at their columns">,
+  Logitile_Case<"Clear", 3, "clear", "the tile's entry becomes 0">,
 ]>;
 def Logitile_TermActionAttr : Logitile_EnumAttr<Logitile_TermAction, "term_action">;
 
@@ -230,6 +235,21 @@ def Logitile_ResultAttr : Logitile_Attr<"Result", "result"> {
   let builders = [AttrBuilderWithInferredContext<(ins "mlir::FlatSymbolRefAttr":$finish, "int64_t":$number), [{
     return $_get(finish.getContext(), finish, number);
   }]>];
+}
+
+def Logitile_ReferenceAttr : Logitile_Attr<"Reference", "reference"> {
+  let summary = "what the stored exponentials of a token are relative to";
+  let description = [{
+    `first` is known before the sweep that stores them: the largest exponent among the first columns. `last` is known after it: the same
+    number, or where exponentials relative to that overflow, the largest exponent of all. `raised` is 1 for such tokens and 0 for all
+    others. What is stored again for them is relative to `last`, in the place of `first`.
+
+    ```mlir
+    #logitile.reference<first = <@reference[0]>, last = <@finish1[3]>, raised = <@finish1[4]>>
+    ```
+  }];
+  let parameters = (ins "ResultAttr":$first, "ResultAttr":$last, "ResultAttr":$raised);
+  let assemblyFormat = "`<` struct(params) `>`";
 }
 
 def Logitile_PickAttr : Logitile_Attr<"Pick", "pick"> {

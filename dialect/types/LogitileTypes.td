@@ -66,6 +66,7 @@ def Logitile_BundleType : Logitile_Type<"Bundle", "bundle"> {
     | `inputs<TM x TN>` | what the launch's regions read beside logits |
     | `results<TM>` | what the launch's finish yields |
     | `bases<TM x TN x acc>`, `centres<TM>` | what is stored of logits in 16 bits, and the maxima that it is relative to |
+    | `factors<TM>` | what the gradient of logits is multiplied with, where its dense part was stored by a sweep |
 
     | memory | stands for |
     |---|---|
@@ -83,7 +84,9 @@ def Logitile_BundleType : Logitile_Type<"Bundle", "bundle"> {
     | `pick_views` | for each pick of the sweep the indices, and where the logits there go |
     | `place_views` | what the finish reads at each place of its lists |
     | `extracted_views` | those of sparse terms that are taken out of a rounded gradient |
+    | `cleared_views` | columns of sparse terms of a gradient that a sweep stores |
     | `listed_views` | those of sparse terms that are lists |
+    | `factor_views` | the factors of tokens of such a gradient |
     | `row_maps` | the map of tokens, where rows go to memory of the caller |
   }];
   let parameters = (ins "BundleKind":$kind, ArrayRefParameter<"mlir::Attribute">:$dims, "mlir::Type":$element);

@@ -29,6 +29,7 @@ constexpr BundleSpelling kBundles[] = {
     {BundleKind::Results, "results", 1, false},
     {BundleKind::Bases, "bases", 2, true},
     {BundleKind::Centres, "centres", 1, false},
+    {BundleKind::Factors, "factors", 1, false},
     {BundleKind::Hiddens, "hiddens", 0, false},
     {BundleKind::Weights, "weights", 0, false},
     {BundleKind::LogitViews, "logit_views", 0, false},
@@ -46,7 +47,9 @@ constexpr BundleSpelling kBundles[] = {
     {BundleKind::ResultViews, "result_views", 0, false},
     {BundleKind::SparseViews, "sparse_views", 0, false},
     {BundleKind::ExtractedViews, "extracted_views", 0, false},
+    {BundleKind::ClearedViews, "cleared_views", 0, false},
     {BundleKind::ListedViews, "listed_views", 0, false},
+    {BundleKind::FactorViews, "factor_views", 0, false},
     {BundleKind::RowMaps, "row_maps", 0, false},
 };
 } // namespace

@@ -21,6 +21,7 @@ enum class BundleKind {
   Results,
   Bases,
   Centres,
+  Factors,
   Hiddens,
   Weights,
   LogitViews,
@@ -38,7 +39,9 @@ enum class BundleKind {
   ResultViews,
   SparseViews,
   ExtractedViews,
+  ClearedViews,
   ListedViews,
+  FactorViews,
   RowMaps
 };
 #define LOGITILE_ENUM_TEXT

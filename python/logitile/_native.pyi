@@ -190,8 +190,8 @@ class Program:
 
     Args:
         engine: compiles and keeps the plans.
-        request: see `Request`, which the build makes of dialect/types/Request.td. What is left out is 0, None or
-            empty; the mode is then "forward".
+        request: see `Request`, which the build makes of dialect/types/Request.td. What is left out is 0,
+            None or empty; the mode is then "forward".
 
     Raises:
         CallValueError, CallTypeError: these do not go together.

@@ -108,6 +108,7 @@ json::Value kernelOf(const LaunchPlan &plan, const KernelPlan &kernel) {
                       {"threads", kernel.threads},
                       {"shared_bytes", kernel.sharedBytes},
                       {"scratch_bytes", kernel.scratchBytes},
+                      {"conditional", kernel.isConditional},
                       {"buffers", std::move(buffers)}};
 }
 

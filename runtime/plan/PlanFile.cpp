@@ -7,7 +7,7 @@ using namespace logitile;
 
 namespace {
 constexpr std::string_view kMagic = "logitile plan\n";
-constexpr uint64_t kVersion = 13;
+constexpr uint64_t kVersion = 14;
 
 // Each function below is the layout of one struct, for both directions: F is ByteWriter with const
 // data, or ByteReader.
@@ -60,6 +60,7 @@ template <typename F, typename T> void visitKernel(F &f, T &kernel) {
   f.field(kernel.scratchBytes);
   f.field(kernel.threads);
   f.field(kernel.sharedBytes);
+  f.field(kernel.isConditional);
   f.list(kernel.tensorMaps, [&](auto &map) {
     f.field(map.argument);
     f.field(map.columns);

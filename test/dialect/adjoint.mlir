@@ -20,3 +20,20 @@ logitile.program @every_form vocab 5 outputs [] indices [] checked [] {
     logitile.adjoint scalar "temperature"
   }
 }
+
+// CHECK-LABEL: logitile.program @factored
+logitile.program @factored vocab 5 outputs [] indices [] checked [] {
+  logitile.finish @f backward results ["factor" : f32, "first" : f32, "last" : f32, "raised" : i32] {
+    %c = arith.constant 1.0 : f32
+    %i = arith.constant 0 : i32
+    logitile.yield %c, %c, %c, %i : f32, f32, f32, i32
+  }
+  // CHECK: logitile.gradient relative to <first = <@f[1]>, last = <@f[2]>, raised = <@f[3]>> {
+  logitile.gradient relative to <first = <@f[1]>, last = <@f[2]>, raised = <@f[3]>> {
+    %z = logitile.input logits "z" : f32
+    %t = logitile.input token "t" : i32
+    %k = logitile.known <@f[0]> : f32
+    // CHECK: logitile.adjoint logits "z" dense %[[Z:.*]] times %[[K:.*]] sparse [%{{.*}} -> %[[K]]]
+    logitile.adjoint logits "z" dense %z times %k sparse [%t -> %k]
+  }
+}

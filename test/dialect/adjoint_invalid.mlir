@@ -30,7 +30,7 @@ logitile.program @a vocab 5 outputs [] indices [] checked [] {
   logitile.gradient {
     %t = logitile.input token "t" : i32
     // expected-error @+1 {{'logitile.adjoint' op has 1 columns but 0 coefficients}}
-    "logitile.adjoint"(%t) <{kind = #logitile<input_kind logits>, name = "z", operandSegmentSizes = array<i32: 0, 1, 0>}> : (i32) -> ()
+    "logitile.adjoint"(%t) <{kind = #logitile<input_kind logits>, name = "z", operandSegmentSizes = array<i32: 0, 0, 1, 0>}> : (i32) -> ()
   }
 }
 
@@ -102,4 +102,24 @@ logitile.loss @a vocab 5 outputs ["l"] gradient of ["l"] wrt ["scale"] {
     logitile.adjoint scalar "scale" dense %z
   }
   logitile.yield %l : f32
+}
+
+// -----
+
+logitile.program @a vocab 5 outputs [] indices [] checked [] {
+  logitile.gradient {
+    %d = logitile.input token "d" : f32
+    // expected-error @+1 {{'logitile.adjoint' op has a factor; only the dense gradient of logits may have one}}
+    logitile.adjoint vocab "bias" dense %d times %d
+  }
+}
+
+// -----
+
+logitile.program @a vocab 5 outputs [] indices [] checked [] {
+  logitile.gradient {
+    %d = logitile.input token "d" : f32
+    // expected-error @+1 {{'logitile.adjoint' op has a factor that no finish gives: it lies in memory}}
+    logitile.adjoint logits "z" dense %d times %d
+  }
 }

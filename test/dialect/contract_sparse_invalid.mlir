@@ -25,7 +25,7 @@ func.func @a(%tile: !logitile.tile<32x24xf32>, %coefficient: !logitile.view<?xf3
 // -----
 
 func.func @a(%tile: !logitile.tile<32x24xf32>, %rows: !logitile.state_views, %rhs: !logitile.view<300x24xf32>, %i: index) {
-  // expected-error @+1 {{'logitile.contract_sparse' op has terms ('!logitile.state_views'); expected one bundle of sparse_views or extracted_views, or views}}
+  // expected-error @+1 {{'logitile.contract_sparse' op has terms ('!logitile.state_views'); expected one bundle of sparse_views, extracted_views or cleared_views, or views}}
   %0 = logitile.contract_sparse %tile, [%rows], %rhs at [%i, %i] below %i : !logitile.tile<32x24xf32>, [!logitile.state_views], !logitile.view<300x24xf32>
   return
 }

@@ -47,3 +47,15 @@ logitile.loss @a vocab 5 outputs ["l", "m"] gradient of ["l"] wrt ["z"] {
   }
   logitile.yield %l, %l : f32, f32
 }
+
+// -----
+
+logitile.program @a vocab 5 outputs [] indices [] checked [] {
+  logitile.finish @f forward results ["first" : f32] {
+    %c = arith.constant 1.0 : f32
+    logitile.yield %c : f32
+  }
+  // expected-error @+1 {{'logitile.gradient' op is relative to @f[0], which is no 'i32' result of a finish}}
+  logitile.gradient relative to <first = <@f[0]>, last = <@f[0]>, raised = <@f[0]>> {
+  }
+}

@@ -9,6 +9,8 @@ func.func @terms(%tile: !logitile.tile<64x32xf32>, %row: !logitile.tile<1x32xf32
   %1 = logitile.sparse_terms extract %tile, [%column, %coefficient, %column, %coefficient] at [%i, %i] below %i : !logitile.tile<64x32xf32>, [!logitile.view<?xi32>, !logitile.view<?xf32>, !logitile.view<?xi32>, !logitile.view<?xf32>]
   // CHECK-NEXT: %{{.*}} = logitile.sparse_terms sum %{{.*}}, [%{{.*}}, %{{.*}}] at [%{{.*}}, %{{.*}}] below %{{.*}} : !logitile.tile<1x32xf32>, [!logitile.view<?xi32>, !logitile.view<?xf32>]
   %2 = logitile.sparse_terms sum %row, [%column, %coefficient] at [%i, %i] below %i : !logitile.tile<1x32xf32>, [!logitile.view<?xi32>, !logitile.view<?xf32>]
+  // CHECK-NEXT: %{{.*}} = logitile.sparse_terms clear %{{.*}}, [%{{.*}}] at [%{{.*}}, %{{.*}}] below %{{.*}} : !logitile.tile<64x32xf32>, [!logitile.view<?xi32>]
+  %3 = logitile.sparse_terms clear %tile, [%column] at [%i, %i] below %i : !logitile.tile<64x32xf32>, [!logitile.view<?xi32>]
   return
 }
 

@@ -30,7 +30,7 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
     logitile.run backward {
       logitile.loop tokens 512 {
         logitile.launch "weight" from @contract_weight<TN = 32, TD = 8, TK = 16, D = 24, op = f32, g = f32, out = f32, acc = f32> using panels
-            input "z" views {grad = @grad_z, hidden = @packed_z_columns, out = @gradient_z_weight} accumulate tokens
+            input "z" views {grad = @grad_z, hidden = @packed_z_columns, out = @gradient_z_weight, unscaled = @packed_z_columns} accumulate tokens
       }
     }
   }

@@ -1,4 +1,4 @@
-"""dialect/types/make_sources.py: what C, C++ and Python get of a member of a request, and of an enumeration."""
+"""dialect/types/make_sources.py: what C, C++ and Python get of members of a request, and of enumerations."""
 from __future__ import annotations
 
 import copy
@@ -10,7 +10,7 @@ import ods
 import pytest
 import tree
 
-sys.path.append(str(tree.ROOT / "dialect"))
+sys.path.append(str(tree.ROOT / "dialect" / "types"))
 
 import make_sources  # noqa: E402
 

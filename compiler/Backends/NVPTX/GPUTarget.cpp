@@ -41,6 +41,7 @@ TargetFacts GPUTarget::facts() const {
   facts.math.hasApproximateExp2 = true;
   facts.multipliesBF16 = facts.multipliesF16 = true;
   facts.makesLists = true;
+  facts.storesFactoredGradients = true;
   facts.hasFixedTiles = true; // tensor cores cut tiles of these sizes only
   if (hasWarpgroups()) {
     facts.mostWeightRows = 128; // with 256 hidden entries, their sums fill the registers of a thread

@@ -69,6 +69,8 @@ private:
   /// The columns of a vocabulary split: together with the axis of vocabulary splits, those of all
   /// vocabulary splits of the launch.
   LogicalResult visitFor(scf::ForOp loop) {
+    if (auto end = loop.getUpperBound().getDefiningOp<arith::SelectOp>(); end && end.getCondition().getDefiningOp<AnyTokenOp>())
+      return success(); // hardly any token has the flag
     std::vector<GridAxis> outer = axes;
     std::optional<int64_t> step = getConstantIntValue(loop.getStep());
     if (auto first = loop.getLowerBound().getDefiningOp<arith::MulIOp>(); first && step && places.contains(first.getLhs())) {
@@ -110,6 +112,10 @@ private:
         .Case<ContractOp>([&](auto contract) { return visitContract(contract); })
         .Case<StoreOp, UpdateStateOp, MapOp, SparseTermsOp, ContractSparseOp>([&](auto op) {
           add(op);
+          return success();
+        })
+        .Case<AnyTokenOp>([&](AnyTokenOp any) {
+          addBytes(sharing.threads * llvm::divideCeil(constantOf(any.getTokens()), cuda::kWarp) * kNumberBytes); // each warp all of them
           return success();
         })
         .Case<SumRowsOp>([&](auto sum) { return visitSumRows(sum); })
@@ -278,13 +284,15 @@ private:
   }
 
   void add(SparseTermsOp op) {
-    int64_t terms = op.getTerms().size() / 2;
+    int64_t terms = op.getTerms().size() / (op.getAction() == TermAction::Clear ? 1 : 2);
     switch (op.getAction()) {
     case TermAction::Sum: // every thread has a column and looks at all tokens
       return addBytes(terms * sharing.threads * 2 * kNumberBytes, {}, tokensOf(op.getCount()));
     case TermAction::Add:
       addBytes(terms * rowReads() * kNumberBytes);
       return addNamed(op.getColumn(), terms * rowReads() / sharing.rows * kNumberBytes, op.getRow()); // all threads of the token's row
+    case TermAction::Clear:
+      return addBytes(terms * rowReads() * kNumberBytes);
     case TermAction::Extract:
       addBytes(terms * rowReads() * kNumberBytes);
       return addNamed(op.getColumn(), terms * 2 * kNumberBytes, op.getRow()); // one thread has the entry

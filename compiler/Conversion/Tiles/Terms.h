@@ -24,6 +24,11 @@ template <typename ContextT, typename Body> void forTerms(ContextT &kernel, mlir
   }
 }
 
+/// Those of 'views', which are columns alone.
+inline llvm::SmallVector<SparseTerm> columnsOf(CodeBuilder &builder, const KernelControl &kernel, mlir::ValueRange views, Int first) {
+  return llvm::map_to_vector(views, [&](mlir::Value view) { return SparseTerm{builder.at(kernel.view(view).base, first), {}}; });
+}
+
 /// Those of 'views', which are pairs of columns and coefficients.
 inline llvm::SmallVector<SparseTerm> termsOf(CodeBuilder &builder, const KernelControl &kernel, mlir::ValueRange views, Int first) {
   llvm::SmallVector<SparseTerm> terms;

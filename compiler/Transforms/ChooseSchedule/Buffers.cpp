@@ -40,8 +40,12 @@ Type ScheduleBuilder::weightElement(const ProjectionProblem &projection) const {
   return copiesWeight(projection) ? projection.operand : projection.weightElement;
 }
 
-/// The hidden states that weight gradients read.
+/// The hidden states that weight gradients read: those that are products with the factors of tokens
+/// lie beside the others.
 BufferKey ScheduleBuilder::hiddenOfWeight(const ProjectionProblem &projection) const {
+  return problem.isFactored() ? BufferKey{BufferRole::ScaledHidden, projection.name} : hiddenOfTerms(projection);
+}
+BufferKey ScheduleBuilder::hiddenOfTerms(const ProjectionProblem &projection) const {
   return {problem.facts.packsOperands ? BufferRole::PackedColumns : BufferRole::PackedRows, projection.name};
 }
 
@@ -204,7 +208,8 @@ void ScheduleBuilder::declareGradients() {
   for (const ProjectionProblem &projection : problem.projections) {
     if (!projection.wantsHidden && !projection.wantsWeight)
       continue;
-    declare({BufferRole::LogitGradient, projection.name}, Scope::Chunk, use,
+    bool isSaved = problem.isFactored() && problem.isSplit();
+    declare({BufferRole::LogitGradient, projection.name}, isSaved ? Scope::Saved : Scope::Chunk, isSaved ? Both : use,
             view({kTokens, problem.columns}, projection.operand, logitLayout()));
     if (liesOverLogits(projection))
       last().alias = numbers.at({BufferRole::Stored, projection.name, -1});
@@ -219,6 +224,9 @@ void ScheduleBuilder::declareGradients() {
       if (problem.facts.packsOperands)
         declare({BufferRole::PackedColumns, projection.name}, Scope::Chunk, use,
                 view({kTokens, projection.hidden}, projection.operand, Layout::ColumnPanels));
+      if (problem.isFactored())
+        declare({BufferRole::ScaledHidden, projection.name}, Scope::Chunk, use,
+                view({kTokens, projection.hidden}, projection.operand, problem.facts.packsOperands ? Layout::ColumnPanels : Layout::Strided));
       declare({BufferRole::WeightGradient, projection.name}, Scope::Output, use,
               view({problem.columns, projection.hidden}, projection.weightGradient));
     }

@@ -3,6 +3,8 @@
 #include "compiler/Passes.h"
 #include "compiler/Support/SizeText.h"
 #include "compiler/Target/ModuleTarget.h"
+#include "compiler/Target/Backend.h"
+#include "compiler/Transforms/FactorGradient/FactorGradient.h"
 #include "compiler/Transforms/ChooseSchedule/Problem.h"
 using namespace mlir;
 
@@ -24,8 +26,11 @@ public:
 
   /// The quickest schedule within the budget, if there is one.
   std::optional<Candidate> run() const {
-    if (int64_t chunks = problem.request.getChunks(); chunks > 0)
-      return narrowed({inChunks(chunks == 1 ? 0 : -chunks)});
+    if (int64_t chunks = problem.request.getChunks(); chunks > 0) {
+      Candidate given{inChunks(chunks == 1 ? 0 : -chunks)};
+      given.seconds = ScheduleBuilder(problem, given.choice).seconds(tokens);
+      return narrowed(given);
+    }
     SmallVector<Candidate> candidates;
     for (const Choice &shape : shapes())
       if (std::optional<Candidate> fitted = fit(shape))
@@ -35,6 +40,14 @@ public:
     Candidate best = *llvm::min_element(candidates, [](const Candidate &a, const Candidate &b) { return a.seconds < b.seconds; });
     best.first = 1 + mostForWhole(best.choice);
     return narrowed(best);
+  }
+
+  /// The most tokens, fewer than those asked for, that the budget lets be one chunk in which
+  /// nothing is made twice.
+  int64_t mostAtOnce() const {
+    Choice whole = shapes().front();
+    whole.hasParts = false;
+    return largest(1, tokens - 1, [&](int64_t count) { return bytes(whole, count) <= budget; });
   }
 
   /// Bytes of the smallest budget that has a schedule for 'count' tokens. A single chunk may take
@@ -81,9 +94,9 @@ private:
   Choice inChunks(int64_t chunk) const {
     Choice choice;
     choice.chunk = choice.forwardChunk = chunk;
-    bool keeps = needsLogitsAgain() && !(problem.isSplit() && chunk != 0);
+    bool keeps = problem.isFactored() || (needsLogitsAgain() && !(problem.isSplit() && chunk != 0));
     choice.storedVocabSplits = keeps ? problem.vocabSplits : 0;
-    choice.group = !problem.makesGradients() ? 0 : problem.isSplit() || !keeps ? problem.vocabSplits : 0;
+    choice.group = !problem.makesGradients() || problem.isFactored() ? 0 : problem.isSplit() || !keeps ? problem.vocabSplits : 0;
     choice.hasParts = problem.makesGradients() && choice.inPlace() && problem.hasHiddenParts(problem.mostTokensAlike());
     return choice;
   }
@@ -100,8 +113,10 @@ private:
     SmallVector<Choice> shapes;
     bool keeps = !problem.forwardSweeps.empty();
     for (bool hasParts : {true, false})
-      if (keeps && !problem.isSplit() && (!hasParts || problem.hasHiddenParts(problem.mostTokensAlike())))
+      if (keeps && (!problem.isSplit() || problem.isFactored()) && (!hasParts || problem.hasHiddenParts(problem.mostTokensAlike())))
         shapes.push_back({0, 0, all, 0, hasParts}); // gradients in the place of the stored logits
+    if (problem.isFactored())
+      return shapes;
     // Stored from forward to backward, all or a part of the vocabulary, with gradients beside them:
     // few vocabulary splits at a time, so that they stay in the caches until they are contracted,
     // or where that does not fill the units, more of them.
@@ -207,19 +222,62 @@ struct ChooseSchedulePass : impl::ChooseSchedulePassBase<ChooseSchedulePass> {
     // where nothing else fits the budget.
     constexpr int64_t kFinest = 8;
     int64_t least = INT64_MAX, first = 0;
+    SmallVector<ProgramOp> forms = formsOf(program, request);
     for (int64_t finer = 1; finer <= kFinest; finer *= 2) {
-      FailureOr<Problem> problem = Problem::get(program, request, finer);
-      if (failed(problem))
-        return failure();
-      Chooser chooser(*problem);
-      if (std::optional<Candidate> best = chooser.run()) {
-        best->first = std::max(best->first, first);
-        return emit(*problem, *best);
+      std::optional<Found> best;
+      int64_t mostAtOnce = 0;
+      for (ProgramOp form : forms) {
+        FailureOr<Problem> problem = Problem::get(form, request, finer);
+        if (failed(problem))
+          return failure();
+        Chooser chooser(*problem);
+        std::optional<Candidate> found = chooser.run();
+        if (found && (!best || found->seconds < best->candidate.seconds))
+          best = Found{*problem, *found};
+        mostAtOnce = std::max(mostAtOnce, chooser.mostAtOnce());
+        least = std::min(least, chooser.leastBytes(request.getTokens()));
+        if (!found)
+          first = std::max(first, 1 + chooser.mostTokens()); // fewer tokens have a program with coarser splits
       }
-      least = std::min(least, chooser.leastBytes(request.getTokens()));
-      first = std::max(first, 1 + chooser.mostTokens()); // fewer tokens have a program with coarser splits
+      if (!best)
+        continue;
+      // A call that some form takes at once has that program, whichever was compiled first.
+      if (forms.size() > 1 && best->candidate.choice.chunk != 0)
+        first = std::max(first, 1 + mostAtOnce);
+      best->candidate.first = std::max(best->candidate.first, first);
+      for (ProgramOp form : forms)
+        if (form != best->problem.program)
+          form.erase();
+      return emit(best->problem, best->candidate);
     }
     return emitRefusal(program, request, least);
+  }
+
+  struct Found {
+    Problem problem;
+    Candidate candidate;
+  };
+  /// The program, and a copy whose first sweep stores gradients, where there may be one.
+  static SmallVector<ProgramOp> formsOf(ProgramOp program, RequestAttr request) {
+    SmallVector<ProgramOp> forms{program};
+    std::string error;
+    std::shared_ptr<const Target> target = findTarget(request.getTarget(), error);
+    // Another number of chunks would make the logits again: bits do not depend on that number.
+    bool mayBeMadeAgain = request.getMode() == Mode::Split && request.getChunks() > 0;
+    if (!target || !target->facts().storesFactoredGradients || mayBeMadeAgain || !multipliesBF16(request))
+      return forms;
+    OpBuilder b(program);
+    auto copy = cast<ProgramOp>(b.clone(*program.getOperation()));
+    if (factorGradient(copy))
+      forms.push_back(copy);
+    else
+      copy.erase();
+    return forms;
+  }
+  /// Errors of gradients of bf16 are no more than those of the operands, and exponentials relative
+  /// to a reference need the range of that type.
+  static bool multipliesBF16(RequestAttr request) {
+    return llvm::all_of(request.getProjections(), [](ProjectionAttr projection) { return projection.getElement().isBF16(); });
   }
 
   LogicalResult emit(const Problem &problem, const Candidate &best) {
@@ -256,7 +314,7 @@ struct ChooseSchedulePass : impl::ChooseSchedulePassBase<ChooseSchedulePass> {
       getOperation().emitOpError() << "has no '" << kRequestAttrName << "': target and budget are unknown";
       return signalPassFailure();
     }
-    for (ProgramOp program : getOperation().getOps<ProgramOp>())
+    for (ProgramOp program : llvm::to_vector(getOperation().getOps<ProgramOp>())) // another form may take its place
       if (failed(choose(program, request)))
         return signalPassFailure();
   }

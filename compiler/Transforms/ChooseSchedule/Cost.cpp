@@ -40,6 +40,8 @@ double ScheduleBuilder::seconds(int64_t tokens, const Machine &machine) const {
     // by each contraction.
     if (projection.isReadAgain && sweeps > 1)
       bytes += tile * (stored * sweeps * projection.storedElement.getIntOrFloatBitWidth() / 32 + 1 + contractions);
+    if (problem.isFactored()) // the first sweep writes gradients
+      bytes += tile * (1 + contractions);
     int64_t chunks = choice.chunk == 0 ? 1 : choice.chunk < 0 ? -choice.chunk : llvm::divideCeil(std::max<int64_t>(tokens, 1), choice.chunk);
     if (projection.wantsWeight) // read and written by every chunk but the first
       bytes += 8.0 * problem.columns * projection.hidden * (chunks - 1) +

@@ -91,6 +91,7 @@ static std::string nameOf(BufferKey key, Operation *part) {
   case BufferRole::HiddenMap: return "map_" + owner + "_hidden";
   case BufferRole::RoundedWeight: return "rounded_" + owner + "_weight";
   case BufferRole::PackedRows: return "packed_" + owner + "_rows";
+  case BufferRole::ScaledHidden: return "scaled_" + owner + "_hidden";
   case BufferRole::PackedColumns: return "packed_" + owner + "_columns";
   case BufferRole::Stored: return "stored_" + owner;
   case BufferRole::Centre: return "centre_" + owner;
@@ -174,10 +175,57 @@ void ScheduleBuilder::emitForward(OpBuilder &b) {
   for (const ProjectionProblem &projection : problem.projections)
     if (!problem.forwardSweeps.empty() || problem.makesGradients())
       emitPack(b, projection, /*rows=*/true, "");
+  emitReference(b);
   for (auto [i, sweep] : llvm::enumerate(problem.forwardSweeps)) {
     emitSweep(b, sweep, /*makesStored=*/i == 0);
     emitFinishes(b, sweep, Phase::Forward);
   }
+  emitRepair(b);
+}
+
+/// What exponentials are stored relative to, from one tile of columns.
+void ScheduleBuilder::emitReference(OpBuilder &b) {
+  if (!problem.referenceSweep)
+    return;
+  FinishOp finish = problem.finishesAfter(problem.referenceSweep, Phase::Forward).front();
+  LaunchOp op = launch(b, finish.getSymName(), Purpose::Reference,
+                       {{"TM", number(problem.tiles.TM)},
+                        {"TN", number(problem.tiles.TN)},
+                        {"TK", number(projectDepth())},
+                        {"acc", type(b.getF32Type())}});
+  op.setAlgorithm(projectAlgorithm());
+  op.setSweepAttr(symbolOf(problem.referenceSweep));
+  op.setFinishAttr(symbolOf(finish));
+  op.setVocabSplits(ArrayRef<int64_t>{0, 1});
+}
+
+/// Tiles that have a token whose reference was too low are made and stored once more.
+void ScheduleBuilder::emitRepair(OpBuilder &b) {
+  if (!problem.referenceSweep)
+    return;
+  ReferenceAttr reference = GradientOp(problem.gradient).getReferenceAttr();
+  LaunchOp op = launch(b, "repair", Purpose::Repair,
+                       {{"TM", number(problem.tiles.TM)},
+                        {"TN", number(problem.tiles.TN)},
+                        {"TK", number(projectDepth())},
+                        {"acc", type(b.getF32Type())}},
+                       {{"raised", bufferOf(reference.getRaised())}});
+  op.setAlgorithm(projectAlgorithm(/*sharesOperands=*/false));
+}
+
+/// Hidden states for the gradient of the head, each times the factor of its token.
+void ScheduleBuilder::emitScale(OpBuilder &b, const ProjectionProblem &projection) {
+  AdjointOp adjoint = GradientOp(problem.gradient).factoredAdjoint();
+  launch(b, "scale_" + projection.name + "_hidden", Purpose::Scale,
+         {{"TM", number(rowsOfStored())},
+          {"TD", number(problem.gradientColumns(projection))},
+          {"D", number(projection.hidden)},
+          {"in", type(projection.hiddenElement)},
+          {"op", type(projection.operand)}},
+         {{"source", {BufferRole::Hidden, projection.name}},
+          {"map", {BufferRole::HiddenMap, projection.name}},
+          {"factor", bufferOf(adjoint.getFactor())},
+          {"scaled", {BufferRole::ScaledHidden, projection.name}}});
 }
 
 /// Over the vocabulary splits that are stored, and over those that are not.
@@ -226,6 +274,9 @@ void ScheduleBuilder::emitBackward(OpBuilder &b) {
   for (const ProjectionProblem &projection : problem.projections)
     if (projection.wantsWeight && problem.facts.packsOperands)
       emitPack(b, projection, /*rows=*/false, "");
+  for (const ProjectionProblem &projection : problem.projections)
+    if (projection.wantsWeight && problem.isFactored())
+      emitScale(b, projection);
   emitGradient(b);
   if (problem.fusedSweep)
     emitFinishes(b, problem.fusedSweep, Phase::Fused);
@@ -246,6 +297,10 @@ void ScheduleBuilder::emitBackward(OpBuilder &b) {
 void ScheduleBuilder::emitGradient(OpBuilder &b) {
   if (!problem.gradient)
     return;
+  if (problem.isFactored()) {
+    emitContractions(b, "", /*whole=*/true, Accumulate::Never);
+    return;
+  }
   if (choice.inPlace()) {
     emitGradientPart(b, "", /*stored=*/true, 0, problem.vocabSplits);
     emitContractions(b, "", /*whole=*/true, Accumulate::Never);
@@ -365,6 +420,7 @@ void ScheduleBuilder::emitContractions(OpBuilder &b, StringRef suffix, bool whol
       LaunchOp op = launch(b, projection.name + "_weight" + suffix, Purpose::WeightGradient, bindings,
                            {{"grad", {BufferRole::LogitGradient, projection.name}},
                             {"hidden", hiddenOfWeight(projection)},
+                            {"unscaled", hiddenOfTerms(projection)},
                             {"out", {sums ? BufferRole::WeightSum : BufferRole::WeightGradient, projection.name}}});
       op.setAlgorithm(weightAlgorithm(projection));
       op.setInput(projection.name);

@@ -192,11 +192,14 @@ FailureOr<Problem> Problem::get(ProgramOp program, RequestAttr request, int64_t 
   problem.columns = program.getWidth();
   problem.splitVocabulary(finer);
 
+  SweepOp referenceSweep = findReferenceSweep(program);
   for (Operation &op : program.getBody().front()) {
     if (auto sweep = dyn_cast<SweepOp>(op)) {
       if (!sweep.getPlaces().empty() && !problem.facts.makesLists)
         return sweep.emitOpError() << "has lists, which kernels of target '" << problem.target->name() << "' do not make";
-      if (sweep.getPhase() == Phase::Fused)
+      if (sweep == referenceSweep)
+        problem.referenceSweep = sweep;
+      else if (sweep.getPhase() == Phase::Fused)
         problem.fusedSweep = sweep;
       else
         (sweep.getPhase() == Phase::Forward ? problem.forwardSweeps : problem.backwardSweeps).push_back(sweep);
@@ -214,8 +217,8 @@ FailureOr<Problem> Problem::get(ProgramOp program, RequestAttr request, int64_t 
     again.push_back(sweep);
   for (Operation *op : problem.backwardSweeps)
     again.push_back(op);
-  again.append(
-      {problem.fusedSweep ? problem.fusedSweep.getOperation() : nullptr, problem.gradient ? problem.gradient.getOperation() : nullptr});
+  again.push_back(problem.fusedSweep ? problem.fusedSweep.getOperation() : nullptr);
+  again.push_back(problem.gradient && !problem.isFactored() ? problem.gradient.getOperation() : nullptr);
   SmallVector<StringRef> readAgain = problem.pairsOf(again), used = problem.pairsOf(program.getOperation());
 
   for (ProjectionAttr projection : request.getProjections()) {

@@ -42,6 +42,7 @@ struct Problem {
   llvm::SmallVector<SweepOp> forwardSweeps, backwardSweeps;
   SweepOp fusedSweep;
   GradientOp gradient;                    // per element; null where there is none
+  SweepOp referenceSweep;                 // of the first columns; null where no gradient is relative to them
   llvm::SmallVector<InputOp> inputs;      // that need memory of their own: one op for each, in the order of the program
   llvm::DenseSet<mlir::Attribute> knownOfCall;    // results of finishes that the runtime reads
   llvm::DenseSet<mlir::Attribute> knownInBackward; // and those that are read after the forward phase
@@ -75,6 +76,8 @@ struct Problem {
   double hiddenWaits(const ProjectionProblem &projection, int64_t tokens, int64_t parts) const;
   /// Chunks of tokens are multiples of it.
   int64_t chunkUnit() const { return facts.hasFixedTiles ? tiles.TM : panelWidth; }
+  /// Whether the first sweep stores gradients, but for a factor of each token.
+  bool isFactored() const { return gradient && GradientOp(gradient).factoredAdjoint(); }
   bool isSplit() const { return request.getMode() == Mode::Split; }
   bool makesGradients() const { return request.getMode() != Mode::Forward; }
   /// Whether what is stored of logits is a distance from a centre: all but softcaps in 16 bits.
@@ -164,8 +167,9 @@ private:
   int64_t projectDepth() const;
   /// What the target computes a product by; its calls have the tokens and the vocabulary of the
   /// program.
-  Algorithm algorithmOf(Product product) const;
-  Algorithm projectAlgorithm() const;
+  Algorithm algorithmOf(Product product, bool sharesOperands = true) const;
+  /// \param sharesOperands whether blocks may share operands: then all of them make their tiles.
+  Algorithm projectAlgorithm(bool sharesOperands = true) const;
   int64_t blocksTogether(Algorithm algorithm) const;
   Algorithm hiddenAlgorithm(const ProjectionProblem &projection) const;
   Algorithm weightAlgorithm(const ProjectionProblem &projection) const;
@@ -179,7 +183,10 @@ private:
   void emitForward(mlir::OpBuilder &b);
   void emitBackward(mlir::OpBuilder &b);
   void emitPack(mlir::OpBuilder &b, const ProjectionProblem &projection, bool rows, llvm::StringRef suffix);
+  void emitReference(mlir::OpBuilder &b);
   void emitSweep(mlir::OpBuilder &b, SweepOp sweep, bool makesStored);
+  void emitRepair(mlir::OpBuilder &b);
+  void emitScale(mlir::OpBuilder &b, const ProjectionProblem &projection);
   void emitFinishes(mlir::OpBuilder &b, SweepOp sweep, Phase phase);
   void emitGradient(mlir::OpBuilder &b);
   void emitGradientPart(mlir::OpBuilder &b, llvm::StringRef suffix, bool stored, int64_t first, int64_t end);
@@ -203,6 +210,7 @@ private:
   int64_t hiddenSumColumns(const ProjectionProblem &projection) const;
   bool projectsInBackward() const;
   bool packsRowsAgain(const ProjectionProblem &projection) const;
+  BufferKey hiddenOfTerms(const ProjectionProblem &projection) const;
   BufferKey hiddenOfWeight(const ProjectionProblem &projection) const;
   /// The layout of memory with an entry for each token and vocabulary entry.
   Layout logitLayout() const { return problem.facts.tokensAreLanes ? Layout::ColumnMajor : Layout::Strided; }

@@ -121,17 +121,17 @@ int64_t ScheduleBuilder::projectDepth() const {
 
 // ---- algorithms ---------------------------------------------------------------------------------
 
-Algorithm ScheduleBuilder::algorithmOf(Product product) const {
+Algorithm ScheduleBuilder::algorithmOf(Product product, bool sharesOperands) const {
   product.tokens = problem.request.getTokens();
   product.entries = problem.columns;
-  product.cluster = problem.tiles.cluster;
+  product.cluster = sharesOperands ? problem.tiles.cluster : 1;
   return problem.target->productAlgorithm(product);
 }
 
 /// One for all projections of a launch.
-Algorithm ScheduleBuilder::projectAlgorithm() const {
+Algorithm ScheduleBuilder::projectAlgorithm(bool sharesOperands) const {
   auto operands = llvm::map_to_vector<2>(problem.projections, [](const ProjectionProblem &projection) { return projection.operand; });
-  return algorithmOf({ProductKind::Logits, operands, problem.tiles.TM, problem.tiles.TN, projectDepth()});
+  return algorithmOf({ProductKind::Logits, operands, problem.tiles.TM, problem.tiles.TN, projectDepth()}, sharesOperands);
 }
 
 Algorithm ScheduleBuilder::hiddenAlgorithm(const ProjectionProblem &projection) const {

@@ -577,7 +577,8 @@ void ProgramEmitter::emitListFinish(Accumulator *list, StringRef name, IntegerAt
 void ProgramEmitter::emitAdjoint(const GradientNodes &gradient, Value dense, ValueRange columns, ValueRange coefficients) {
   IntegerAttr index = gradient.index < 0 ? IntegerAttr() : builder.getI64IntegerAttr(gradient.index);
   IntegerAttr count = gradient.places == 0 ? IntegerAttr() : builder.getI64IntegerAttr(gradient.places);
-  AdjointOp::create(builder, gradient.loc, gradient.kind, builder.getStringAttr(gradient.name), index, count, dense, columns, coefficients);
+  AdjointOp::create(builder, gradient.loc, gradient.kind, builder.getStringAttr(gradient.name), index, count, dense,
+                    /*factor=*/Value(), columns, coefficients);
 }
 
 /// Gradients per element. Present, if empty, where a fused sweep needs a pass over the vocabulary.
@@ -586,7 +587,7 @@ void ProgramEmitter::emitGradient() {
   if (!perElement && placement.fused.empty())
     return;
   builder.setInsertionPointToStart(&program.getBody().front());
-  auto op = GradientOp::create(builder, program.getLoc(), /*exponential=*/false);
+  auto op = GradientOp::create(builder, program.getLoc(), /*exponential=*/false, /*reference=*/ReferenceAttr());
   Block &block = op.getBody().emplaceBlock();
   RegionEmitter emitter(*this, block, fusedStage() * kStepsOfStage, /*isFinish=*/false);
   Type i32 = builder.getI32Type(), f32 = builder.getF32Type();
@@ -617,7 +618,7 @@ void ProgramEmitter::emitPerTokenGradients() {
   if (llvm::none_of(gradients, [](const GradientNodes &gradient) { return gradient.isPerToken(); }))
     return;
   builder.setInsertionPointToStart(&program.getBody().front());
-  auto op = GradientOp::create(builder, program.getLoc(), /*exponential=*/false);
+  auto op = GradientOp::create(builder, program.getLoc(), /*exponential=*/false, /*reference=*/ReferenceAttr());
   builder.setInsertionPointToEnd(&op.getBody().emplaceBlock());
   for (const GradientNodes &gradient : gradients) {
     if (!gradient.isPerToken())

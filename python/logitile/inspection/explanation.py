@@ -19,6 +19,7 @@ _PURPOSES = {  # by the role of a buffer
     "row_list": "lists",
     "packed_rows": "packed operands",
     "packed_columns": "packed operands",
+    "scaled_hidden": "packed operands",
     "hidden_sum": "sums over tokens",
     "weight_sum": "sums over tokens",
     "input_sum": "sums over tokens",
@@ -369,6 +370,8 @@ def _kernels(
         used = [buffers[buffer] for buffer in kernels[name]["buffers"]]
         told = measured.get(name, {})
         count = sum(launch.chunks * launch.vocab_splits for launch in own)
+        if kernels[name]["conditional"]:  # for hardly any token
+            used = [buffer for buffer in used if buffer["role"] == "result"]
         flops = round(sum(launch.share * _flops(used, described) for launch in own))
         read = used if flops else [_rows_of_targets(buffer, used, described) for buffer in used]
         moved = round(sum(_bytes(buffer, launch, described) for launch in own for buffer in read))
@@ -397,7 +400,7 @@ def _flops(buffers: Sequence[Mapping[str, Any]], described: Mapping[str, Any]) -
     flops = 0
     for number, pair in enumerate(described["projections"]):
         roles = {buffer["role"] for buffer in buffers if buffer["owner"] == number}
-        has_hidden = not roles.isdisjoint({"packed_rows", "packed_columns"})
+        has_hidden = not roles.isdisjoint({"packed_rows", "packed_columns", "scaled_hidden"})
         matrices = has_hidden + ("weight" in roles) + ("logit_gradient" in roles)
         flops += (matrices >= 2) * 2 * described["tokens"] * described["columns"] * pair["hidden"]
     return flops

@@ -5,7 +5,7 @@
 // Splits of four tiles and groups of four splits, in one chunk of tokens: several chunks would have a float32 sum of the weight's gradient, 61 MB.
 // RUN: sed -e 's/$ELEMENT/bf16/; s/$GRADIENTS/<hidden of "z">, <weight of "z">/; s/$PLAN/mode = early, tokens = 2048, workspace = 16000000, chunks = 0, accumulate = false/' \
 // RUN:     -e 's/cpu:avx2", threads = 4/cuda:sm_80", threads = 1/' %S/Inputs/square.mlir | %schedule | FileCheck %s --check-prefix=USUAL
-// USUAL: logitile.schedule tokens [89, 2152) vocab_split 512 stored 0 {
+// USUAL: logitile.schedule tokens [257, 2152) vocab_split 512 stored 0 {
 // USUAL: logitile.loop vocab_splits 4 from 0 to 59 {
 
 // With more memory, groups of an eighth: more tasks at a time, and fewer sums of gradients that are read and written again.

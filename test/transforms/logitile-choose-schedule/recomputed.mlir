@@ -16,7 +16,7 @@
 // SAVED: logitile.loop vocab_splits 1 from 0 to 16 {
 // SAVED-NEXT: logitile.launch "gradient" from @gradient<{{[^>]*}}>{{( vocab_splits.*)?$}}
 // SAVED-NEXT: logitile.launch "z_hidden" from @contract_hidden<{{.*}} part views {{.*}}accumulate vocab_splits
-// SAVED-NEXT: logitile.launch "z_weight" from @contract_weight<{{.*}}@gradient_z_weight}
+// SAVED-NEXT: logitile.launch "z_weight" from @contract_weight<{{.*}}@gradient_z_weight, unscaled = @packed_z_columns}
 // SAVED-NEXT: }
 // SAVED-NEXT: logitile.launch "round_z_hidden" from @round_rows
 

@@ -1,6 +1,6 @@
 // On GPUs, tiles of logits that are read have 32 rows, so that many blocks share a multiprocessor. Those that are made have the rows of
-// the table.
-// DEFINE: %{schedule} = sed -e 's/$ELEMENT/bf16/; s/$GRADIENTS/<hidden of "z">, <weight of "z">/; s/cpu:avx2/cuda:sm_80/' %S/Inputs/square.mlir
+// the table. Operands are of f16: the first sweep would store gradients of bf16.
+// DEFINE: %{schedule} = sed -e 's/$ELEMENT/f16/; s/$GRADIENTS/<hidden of "z">, <weight of "z">/; s/cpu:avx2/cuda:sm_80/' %S/Inputs/square.mlir
 // RUN: %{schedule} | sed -e 's/$PLAN/mode = early, tokens = 4096, workspace = 1000000000, chunks = 0, accumulate = false/' | %schedule | FileCheck %s --check-prefix=KEPT
 // KEPT: logitile.launch "squares" from @sweep<{{.*}}TM = 128,
 // KEPT: logitile.launch "gradient" from @gradient<{{.*}}TM = 32,

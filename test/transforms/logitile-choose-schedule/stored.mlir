@@ -14,7 +14,7 @@
 // CHECK-NEXT: logitile.launch "pack_z_columns" from @pack
 // CHECK-NEXT: logitile.launch "gradient" from @gradient<CENTRE = 120, TK = 256, TM = 512, TN = 120, acc = f32> vocab_splits [0, 16]
 // CHECK-NEXT: logitile.launch "z_hidden" from @contract_hidden<{{.*}}> using panels input "z" views {grad = @grad_z, out = @gradient_z_hidden, weight = @z_weight}
-// CHECK-NEXT: logitile.launch "z_weight" from @contract_weight<{{.*}}> using panels input "z" views {grad = @grad_z, hidden = @packed_z_columns, out = @gradient_z_weight}
+// CHECK-NEXT: logitile.launch "z_weight" from @contract_weight<{{.*}}> using panels input "z" views {grad = @grad_z, hidden = @packed_z_columns, out = @gradient_z_weight, unscaled = @packed_z_columns}
 // CHECK-NEXT: }
 // CHECK-NEXT: }
 

@@ -29,15 +29,15 @@ logitile.program @p vocab 301 outputs [] indices [] checked [] {
     logitile.buffer @gradient_z_weight output weight_gradient of "z" : !logitile.view<301x24xf32>
     logitile.run backward {
       logitile.launch "some" from @contract_weight<TN = 32, TD = 8, TK = 16, D = 24, op = f32, g = f32, out = f32, acc = f32> using panels
-          input "z" views {grad = @grad_z, hidden = @packed_z_columns, out = @gradient_z_weight} vocab_splits [1, 3] accumulate always
+          input "z" views {grad = @grad_z, hidden = @packed_z_columns, out = @gradient_z_weight, unscaled = @packed_z_columns} vocab_splits [1, 3] accumulate always
       logitile.loop tokens 512 {
         logitile.launch "all" from @contract_weight<TN = 32, TD = 8, TK = 16, D = 24, op = f32, g = f32, out = f32, acc = f32> using panels
-            input "z" views {grad = @grad_z, hidden = @packed_z_columns, out = @gradient_z_weight}
+            input "z" views {grad = @grad_z, hidden = @packed_z_columns, out = @gradient_z_weight, unscaled = @packed_z_columns}
         logitile.loop vocab_splits 1 from 0 to 4 {
           logitile.launch "loop" from @contract_weight<TN = 32, TD = 8, TK = 16, D = 24, op = f32, g = f32, out = f32, acc = f32> using panels
-              input "z" views {grad = @grad_z, hidden = @packed_z_columns, out = @gradient_z_weight} accumulate tokens
+              input "z" views {grad = @grad_z, hidden = @packed_z_columns, out = @gradient_z_weight, unscaled = @packed_z_columns} accumulate tokens
           logitile.launch "own" from @contract_weight<TN = 32, TD = 8, TK = 16, D = 24, op = f32, g = f32, out = f32, acc = f32> using panels
-              input "z" views {grad = @grad_z, hidden = @packed_z_columns, out = @gradient_z_weight} vocab_splits [0, 2] accumulate vocab_splits
+              input "z" views {grad = @grad_z, hidden = @packed_z_columns, out = @gradient_z_weight, unscaled = @packed_z_columns} vocab_splits [0, 2] accumulate vocab_splits
         }
       }
     }

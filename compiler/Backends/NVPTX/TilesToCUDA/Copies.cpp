@@ -133,6 +133,8 @@ static LogicalResult storeLine(KernelContext &k, StoreOp op, const Tile &tile, c
   int64_t count = tile.type.getExtent(alongRows ? 0 : 1);
   if (alongRows && count > 1 && !view.isVector() && !view.isRowState())
     return op.emitOpError() << "stores a column to " << view.type << "; CUDA kernels store columns to views of 1 dimension and to row states";
+  if (k.isOwned(tile.type) && !tile.isOwned)
+    return op.emitOpError() << "stores " << tile.type << ", whose rows several threads have; CUDA kernels have no such use";
   unsigned dim = view.isVector() ? 0 : 1;
   FailureOr<Int> end = k.end(op, view, dim);
   if (failed(end))

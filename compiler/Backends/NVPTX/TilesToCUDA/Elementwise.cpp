@@ -145,7 +145,27 @@ CodeBuilder::Values ThreadRow::forColumns(ValueRange start, Body body) const {
 
 // ---- maps ---------------------------------------------------------------------------------------
 
+/// Whether row states become other values of their rows: each thread computes with its own.
+static bool isOfLines(KernelContext &k, MapOp op) {
+  auto isOwnOrUnused = [&](auto pair) { return std::get<0>(pair).use_empty() || k.tile(std::get<1>(pair)).isOwned; };
+  return llvm::all_of(llvm::zip_equal(op.getBody().getArguments(), op.getInputs()), isOwnOrUnused) &&
+         llvm::all_of(op.getResultTypes(), [&](Type type) { return k.isOwned(cast<TileType>(type)); });
+}
+static void mapLines(KernelContext &k, MapOp op) {
+  Widener line(k.e, 0);
+  for (auto [argument, input] : llvm::zip_equal(op.getBody().getArguments(), op.getInputs()))
+    if (!argument.use_empty())
+      line.map(argument, k.tile(input).values[0]);
+  for (auto [result, value] : llvm::zip_equal(op.getResults(), line.getYielded(op.getBody()))) {
+    Tile tile{cast<TileType>(result.getType()), {value}, {}};
+    tile.isOwned = true;
+    k.setTile(result, tile);
+  }
+}
+
 LogicalResult convertMap(KernelContext &k, MapOp op) {
+  if (isOfLines(k, op))
+    return mapLines(k, op), success();
   RegionInputs inputs(k, op.getInputs());
   inputs.shareRows();
   if (failed(inputs.check(op)))

@@ -158,6 +158,17 @@ Int KernelContext::scratch(int64_t bytes) {
   return e.integer(start);
 }
 
+/// Each warp looks at all of them: no warp waits for another.
+Value KernelContext::isAnySet(const View &flags, Int first, Int count, int64_t most) {
+  Value found = e.number(e.i32, 0);
+  for (int64_t look = 0; look < most; look += kWarp) {
+    Int token = smaller(e.lane() + look, count - 1); // one that is there
+    found = arith::OrIOp::create(e, found, e.load(e.at(flags.base, first + token)));
+  }
+  auto isSet = [&](Value bits) -> Value { return arith::CmpIOp::create(e, arith::CmpIPredicate::ne, bits, e.number(e.i32, 0)); };
+  return isSet(e.vote(isSet(found)));
+}
+
 // ---- control ------------------------------------------------------------------------------------
 
 /// Tiles that a loop carries are values: of the thread's elements, or of its line.

@@ -158,6 +158,7 @@ public:
 
 private:
   using KernelTiles::convert;
+  mlir::Value isAnySet(const View &flags, Int first, Int count, int64_t most) override;
   mlir::LogicalResult convert(mlir::scf::ForallOp op) override;
   mlir::LogicalResult convert(mlir::scf::ForOp op) override;
   int64_t regionLanes() const override { return 0; }

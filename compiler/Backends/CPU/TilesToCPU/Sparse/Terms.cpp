@@ -21,8 +21,8 @@ static void act(Emitter &e, TermAction action, Place entry, Place coefficient) {
 LogicalResult cpu::convertSparseTerms(KernelContext &k, SparseTermsOp op) {
   bool isSum = op.getAction() == TermAction::Sum;
   Tile tile = k.takeOver(op.getTileMutable());
-  if (tile.lanesAlongRows == isSum)
-    return op.emitOpError() << "works on a tile that is laid out for another op; CPU kernels have no such use";
+  if (op.getAction() == TermAction::Clear || tile.lanesAlongRows == isSum)
+    return op.emitOpError() << "clears entries, or works on a tile that is laid out for another op; CPU kernels have no such use";
   Int row = k.scalar(op.getRow()), column = k.scalar(op.getColumn());
   if (isSum)
     forTerms(k, op.getTerms(), [&](const SparseTerm &term) {

@@ -40,7 +40,7 @@ class RowTerms {
 public:
   RowTerms(KernelContext &k, SparseTermsOp op)
       : k(k), e(k.e), row(k.scalar(op.getRow())), tokens(k.scalar(op.getCount())), column(k.scalar(op.getColumn())),
-        adds(op.getAction() == TermAction::Add) {}
+        adds(op.getAction() == TermAction::Add), clears(op.getAction() == TermAction::Clear) {}
 
   /// Waits for memory once: what rows name is read before any of it is compared.
   void change(ArrayRef<SparseTerm> terms, MutableArrayRef<CodeBuilder::Values> rows) {
@@ -64,7 +64,8 @@ private:
   }
   CodeBuilder::Values changeRow(const SparseTerm &term, int64_t slot, Value distance, ValueRange values) {
     auto act = [&] {
-      return changeEntry(e.at(term.coefficients, tokenOf(slot)), isLess(row + k.threads.row(slot), tokens), distance, values);
+      Place coefficient = clears ? Place() : e.at(term.coefficients, tokenOf(slot));
+      return changeEntry(coefficient, isLess(row + k.threads.row(slot), tokens), distance, values);
     };
     Value isInTile = compare(arith::CmpIPredicate::ult, distance, k.threads.sharing.columns);
     return e.choose(isInTile, values.getTypes(), act, [&] { return CodeBuilder::Values(values); });
@@ -80,7 +81,7 @@ private:
       taken = select(e, isHere, value, taken);
       next.push_back(select(e, isHere, adds ? add(e, value, added) : zero, value));
     }
-    if (!adds) // only the thread that has the entry touches the coefficient
+    if (!adds && !clears) // only the thread that has the entry touches the coefficient
       e.when(e.both(isAny, isToken), [&] { e.store(add(e, taken, e.load(coefficient)), coefficient); });
     return next;
   }
@@ -88,7 +89,7 @@ private:
   KernelContext &k;
   Emitter &e;
   Int row, tokens, column;
-  bool adds;
+  bool adds, clears;
 };
 } // namespace
 
@@ -109,7 +110,9 @@ LogicalResult convertSparseTerms(KernelContext &k, SparseTermsOp op) {
   bool isSum = op.getAction() == TermAction::Sum;
   if (tile.values.empty() || tile.isOwned || isSum == k.threads.sharing.isFragments)
     return op.emitOpError() << "works on " << tile.type << ", which is not computed for it; CUDA kernels have no such use";
-  SmallVector<SparseTerm> terms = termsOf(k.e, k, op.getTerms(), k.e.integer(0));
+  Int first = k.e.integer(0);
+  bool clears = op.getAction() == TermAction::Clear;
+  SmallVector<SparseTerm> terms = clears ? columnsOf(k.e, k, op.getTerms(), first) : termsOf(k.e, k, op.getTerms(), first);
   if (isSum)
     for (size_t i = 0; i < op.getTerms().size(); i += 2)
       tile.values[0] = sumOfColumn(k, op, k.view(op.getTerms()[i]), k.view(op.getTerms()[i + 1]), tile.values[0]);
