@@ -18,7 +18,7 @@ namespace logitile {
 /// the end of f32 and bf16.
 constexpr float kMostExponent = 44;
 
-static bool readsLogits(Operation *op) {
+static bool readsAnyLogits(Operation *op) {
   return op->walk([](InputOp input) { return input.getKind() == InputKind::Logits ? WalkResult::interrupt() : WalkResult::advance(); })
       .wasInterrupted();
 }
@@ -38,9 +38,9 @@ struct Parts {
       return std::nullopt;
     parts.sweep = sweeps.front();
     parts.gradient = gradients.front();
-    auto goesAlongLogits = [](SweepOp sweep) { return sweep.getAlong() || sweep.getPicks() || readsLogits(sweep); };
+    auto goesAlongLogits = [](SweepOp sweep) { return sweep.getAlong() || sweep.getPicks() || readsAnyLogits(sweep); };
     bool isReadAgain = llvm::any_of(llvm::drop_begin(sweeps), goesAlongLogits);
-    if (isReadAgain || !readsLogits(parts.sweep) || !parts.findAdjoint())
+    if (isReadAgain || !readsAnyLogits(parts.sweep) || !parts.findAdjoint())
       return std::nullopt;
     return parts;
   }
