@@ -115,7 +115,7 @@ private:
           return success();
         })
         .Case<AnyTokenOp>([&](AnyTokenOp any) {
-          addBytes(sharing.threads * llvm::divideCeil(constantOf(any.getTokens()), cuda::kWarp) * kNumberBytes); // each warp all of them
+          addBytes(sharing.threads * llvm::alignTo(constantOf(any.getTokens()), cuda::kFlagsOfTurn) * kNumberBytes);
           return success();
         })
         .Case<SumRowsOp>([&](auto sum) { return visitSumRows(sum); })

@@ -14,6 +14,8 @@ inline constexpr int64_t kWarpgroupRows = 64, kMostWarpgroupColumns = 256;
 inline constexpr int64_t kVectorBytes = 16;
 /// Tokens that a lane looks at together, where a warp looks for those that name a row of the tile.
 inline constexpr int64_t kLooks = 16;
+/// Flags of tokens that a thread looks at in each turn of a loop.
+inline constexpr int64_t kFlagsOfTurn = 8;
 /// How a tile of rows x columns is shared out. Tiles of two dimensions are cut as the results of
 /// tensor cores are: each warp has a block of 16 x 8 fragments, each thread of it rows g and g + 8
 /// and columns 2 q and 2 q + 1 of every fragment, where its lane is 4 g + q. Where warpgroups

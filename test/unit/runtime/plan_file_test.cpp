@@ -151,5 +151,5 @@ TEST(PlanFile, TextsSayWhy) {
   EXPECT_NE(reason(damaged).find("checksum"), std::string::npos);
   std::string other = bytes;
   other[std::string_view("logitile plan\n").size()] = 12;
-  EXPECT_NE(reason(other).find("they have format 12, not 13"), std::string::npos);
+  EXPECT_NE(reason(other).find("they have format 13, not 14"), std::string::npos);
 }

@@ -158,15 +158,18 @@ Int KernelContext::scratch(int64_t bytes) {
   return e.integer(start);
 }
 
-/// Each warp looks at all of them: no warp waits for another.
+/// Each thread looks at all of them, at the same places: so all threads of a block go the same way.
 Value KernelContext::isAnySet(const View &flags, Int first, Int count, int64_t most) {
-  Value found = e.number(e.i32, 0);
-  for (int64_t look = 0; look < most; look += kWarp) {
-    Int token = smaller(e.lane() + look, count - 1); // one that is there
-    found = arith::OrIOp::create(e, found, e.load(e.at(flags.base, first + token)));
-  }
-  auto isSet = [&](Value bits) -> Value { return arith::CmpIOp::create(e, arith::CmpIPredicate::ne, bits, e.number(e.i32, 0)); };
-  return isSet(e.vote(isSet(found)));
+  Value none = e.number(e.i32, 0);
+  Value found = e.loop(e.integer(llvm::divideCeil(most, kFlagsOfTurn)), none, [&](Int turn, ValueRange before) -> CodeBuilder::Values {
+    Value bits = before[0];
+    for (int64_t look = 0; look < kFlagsOfTurn; ++look) {
+      Int token = smaller(turn * kFlagsOfTurn + look, count - 1); // one that is there
+      bits = arith::OrIOp::create(e, bits, e.load(e.at(flags.base, first + token)));
+    }
+    return {bits};
+  })[0];
+  return arith::CmpIOp::create(e, arith::CmpIPredicate::ne, found, none);
 }
 
 // ---- control ------------------------------------------------------------------------------------
