@@ -150,6 +150,6 @@ TEST(PlanFile, TextsSayWhy) {
   damaged.back() ^= 1;
   EXPECT_NE(reason(damaged).find("checksum"), std::string::npos);
   std::string other = bytes;
-  other[std::string_view("logitile plan\n").size()] = 12;
+  other[std::string_view("logitile plan\n").size()] = 13;
   EXPECT_NE(reason(other).find("they have format 13, not 14"), std::string::npos);
 }
