@@ -55,8 +55,6 @@ int64_t logitile::knownDivisor(Value value) {
 static bool endsAtTile(OpFoldResult upper, int64_t tile, int64_t extent) {
   if (std::optional<int64_t> constant = getConstantIntValue(upper))
     return *constant % tile == 0 || *constant >= extent;
-  if (auto either = cast<Value>(upper).getDefiningOp<arith::SelectOp>())
-    return endsAtTile(either.getTrueValue(), tile, extent) && endsAtTile(either.getFalseValue(), tile, extent);
   auto clipped = cast<Value>(upper).getDefiningOp<arith::MinUIOp>();
   if (!clipped)
     return logitile::knownDivisor(cast<Value>(upper)) % tile == 0;

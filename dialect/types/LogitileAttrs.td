@@ -101,7 +101,7 @@ def Logitile_BufferRole
                      Logitile_Case<"Result", 20, "result", "a result of a finish">,
                      Logitile_Case<"RowList", 21, "row_list", "a list of a sweep, for each token and group of vocabulary splits">,
                      Logitile_Case<"RowPick", 22, "row_pick", "what a sweep picks at the indices of a list, for each token">,
-                     Logitile_Case<"ScaledHidden", 23, "scaled_hidden", "hidden states times the factor of their token, as packed columns">,
+                     Logitile_Case<"ScaledHidden", 23, "scaled_hidden", "hidden states times the factor of their token">,
                      Logitile_Case<"SliceOffset", 24, "slice_offset", "the first column of a slice of the vocabulary">,
                      Logitile_Case<"TokenMap", 25, "token_map", "which tokens count">,
                      Logitile_Case<"TokenSlots", 26, "token_slots", "the inverse of the token map, on GPUs">,

@@ -226,7 +226,7 @@ void ScheduleBuilder::declareGradients() {
                 view({kTokens, projection.hidden}, projection.operand, Layout::ColumnPanels));
       if (problem.isFactored())
         declare({BufferRole::ScaledHidden, projection.name}, Scope::Chunk, use,
-                view({kTokens, projection.hidden}, projection.operand, problem.facts.packsOperands ? Layout::ColumnPanels : Layout::Strided));
+                view({kTokens, projection.hidden}, projection.operand));
       declare({BufferRole::WeightGradient, projection.name}, Scope::Output, use,
               view({problem.columns, projection.hidden}, projection.weightGradient));
     }

@@ -2,10 +2,10 @@
 // byte budget. What a choice costs is Cost.cpp, what it looks like Buffers.cpp and Launches.cpp.
 #include "compiler/Passes.h"
 #include "compiler/Support/SizeText.h"
-#include "compiler/Target/ModuleTarget.h"
 #include "compiler/Target/Backend.h"
-#include "compiler/Transforms/FactorGradient/FactorGradient.h"
+#include "compiler/Target/ModuleTarget.h"
 #include "compiler/Transforms/ChooseSchedule/Problem.h"
+#include "compiler/Transforms/FactorGradient/FactorGradient.h"
 using namespace mlir;
 
 namespace logitile {
@@ -225,7 +225,7 @@ struct ChooseSchedulePass : impl::ChooseSchedulePassBase<ChooseSchedulePass> {
     SmallVector<ProgramOp> forms = formsOf(program, request);
     for (int64_t finer = 1; finer <= kFinest; finer *= 2) {
       std::optional<Found> best;
-      int64_t mostAtOnce = 0;
+      int64_t mostAtOnce = -1; // of several forms
       for (ProgramOp form : forms) {
         FailureOr<Problem> problem = Problem::get(form, request, finer);
         if (failed(problem))
@@ -234,7 +234,8 @@ struct ChooseSchedulePass : impl::ChooseSchedulePassBase<ChooseSchedulePass> {
         std::optional<Candidate> found = chooser.run();
         if (found && (!best || found->seconds < best->candidate.seconds))
           best = Found{*problem, *found};
-        mostAtOnce = std::max(mostAtOnce, chooser.mostAtOnce());
+        if (forms.size() > 1)
+          mostAtOnce = std::max(mostAtOnce, chooser.mostAtOnce());
         least = std::min(least, chooser.leastBytes(request.getTokens()));
         if (!found)
           first = std::max(first, 1 + chooser.mostTokens()); // fewer tokens have a program with coarser splits
@@ -242,7 +243,7 @@ struct ChooseSchedulePass : impl::ChooseSchedulePassBase<ChooseSchedulePass> {
       if (!best)
         continue;
       // A call that some form takes at once has that program, whichever was compiled first.
-      if (forms.size() > 1 && best->candidate.choice.chunk != 0)
+      if (best->candidate.choice.chunk != 0)
         first = std::max(first, 1 + mostAtOnce);
       best->candidate.first = std::max(best->candidate.first, first);
       for (ProgramOp form : forms)

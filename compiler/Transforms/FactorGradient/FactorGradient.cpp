@@ -207,8 +207,8 @@ private:
 
   /// The logit at a column, in a finish of the sweep: it is in the row state, or comes there.
   Value pickOf(Value column, FinishOp finish) {
-    std::optional<unsigned> slot = findPick(parts.sweep, column);
-    return finish.getBody().getArgument(slot ? *slot : addPick(program, parts.sweep, column, parts.adjoint.getName()));
+    std::optional<unsigned> slot = findPickSlot(parts.sweep, column);
+    return finish.getBody().getArgument(slot ? *slot : addPickSlot(program, parts.sweep, column, parts.adjoint.getName()));
   }
 
   /// A finish without a sweep, to which results can be added.

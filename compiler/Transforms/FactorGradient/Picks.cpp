@@ -11,7 +11,7 @@ static bool isSameRead(Value a, Value b) {
          one->getPropertiesAsAttribute() == other->getPropertiesAsAttribute();
 }
 
-std::optional<unsigned> logitile::findPick(SweepOp sweep, Value column) {
+std::optional<unsigned> logitile::findPickSlot(SweepOp sweep, Value column) {
   Block &update = sweep.getUpdate().front();
   for (auto [slot, next] : llvm::enumerate(update.getTerminator()->getOperands())) {
     auto select = next.getDefiningOp<arith::SelectOp>();
@@ -33,7 +33,7 @@ static void yieldToo(Block &block, Value value) {
   block.getTerminator()->setOperands(values);
 }
 
-unsigned logitile::addPick(ProgramOp program, SweepOp sweep, Value column, StringRef logits) {
+unsigned logitile::addPickSlot(ProgramOp program, SweepOp sweep, Value column, StringRef logits) {
   Location loc = sweep.getLoc();
   unsigned slot = sweep.getStateNames().size();
   Block &init = sweep.getInit().front(), &update = sweep.getUpdate().front(), &merge = sweep.getMerge().front();

@@ -5,9 +5,9 @@
 namespace logitile {
 /// Which slot of the row state has the logit at 'column', an input or a known value of any region;
 /// nothing where none has it.
-std::optional<unsigned> findPick(SweepOp sweep, mlir::Value column);
+std::optional<unsigned> findPickSlot(SweepOp sweep, mlir::Value column);
 
 /// A new slot for it, behind the others. Finishes of the sweep take it too. The slot has 0 where
 /// the vocabulary has no such column.
-unsigned addPick(ProgramOp program, SweepOp sweep, mlir::Value column, llvm::StringRef logits);
+unsigned addPickSlot(ProgramOp program, SweepOp sweep, mlir::Value column, llvm::StringRef logits);
 } // namespace logitile

@@ -12,6 +12,7 @@ from . import picture
 from .timeline import Timeline, launch_order, predicted_milliseconds, shared_milliseconds, timeline
 
 STAGES = ("spec", "plan", "tiles", "device", "llvm", "obj", "ptx")
+_GRADIENTS = "gradients stored"
 _PURPOSES = {  # by the role of a buffer
     "stored": "logits and their gradient",
     "logit_gradient": "logits and their gradient",
@@ -75,8 +76,9 @@ class Explanation:
         tokens, vocab, threads: of the call; for a part of a slice, `vocab` is that of the slice.
         mode: "forward", "early" (gradients along with the outputs) or "split" (in a phase of their own).
         interval: numbers of tokens that the same program serves, [first, end).
-        schedule: "all stored", "hybrid" or "recompute": whether logits stay between sweeps.
-        stored: vocabulary entries whose logits are stored.
+        schedule: "all stored", "hybrid" or "recompute": whether logits stay between sweeps; or "gradients
+            stored": the first sweep makes gradients of logits, which stay instead.
+        stored: vocabulary entries whose logits, or gradients, are stored.
         chunk_tokens, chunks: how tokens are cut.
         forward_sweeps, backward_sweeps: passes over the vocabulary beside the gradient's.
         operands: by pair, the type that hidden and weight are multiplied in, and their types in memory.
@@ -138,8 +140,9 @@ class Explanation:
             f"{self.name} on {self.target}, {threads}, gradients: {_MODES[self.mode]}",
             f"  tokens     {self.tokens} in {self._chunks()}; the same program serves "
             f"{interval_text(self.interval)}",
-            f"  schedule   {self.schedule}: {self.stored} of {self.vocab} logits per token stay between "
-            f"sweeps; {self.forward_sweeps} forward and {self.backward_sweeps} backward sweeps",
+            f"  schedule   {self.schedule}: {self.stored} of {self.vocab} logits per token stay "
+            f"{'as gradients' if self.schedule == _GRADIENTS else 'between sweeps'}; "
+            f"{self.forward_sweeps} forward and {self.backward_sweeps} backward sweeps",
             f"  tiles      {self._tiles()}",
             f"  operands   {', '.join(_operands(name, *dtypes) for name, dtypes in self.operands.items())}",
             f"  work       {self.flops / 1e9:.3g} Gflop, {size_text(self.bytes)} read or written",
@@ -257,7 +260,7 @@ def explanation(
         threads=described["threads"],
         mode=mode,
         interval=tuple(described["interval"]),
-        schedule="all stored" if stored >= vocab else "hybrid" if stored else "recompute",
+        schedule=_schedule(described),
         stored=stored,
         chunk_tokens=chunk,
         chunks=max(1, -(-tokens // chunk)) if chunk else 1,
@@ -297,6 +300,13 @@ def _timeline(described: Mapping[str, Any], kernels: Sequence[KernelRow]) -> Tim
     own = {b["name"]: (_purpose(b), b["name"], b["bytes"]) for b in described["buffers"] if b["bytes"]}
     uses = {k["name"]: [own[b] for b in k["buffers"] if b in own] for k in described["kernels"]}
     return timeline(launch_order(described), times, uses, is_measured)
+
+
+def _schedule(described: Mapping[str, Any]) -> str:
+    stored, vocab = described["stored"], described["columns"]
+    if stored and described["gradients"] and all(buffer["role"] != "stored" for buffer in described["buffers"]):
+        return _GRADIENTS
+    return "all stored" if stored >= vocab else "hybrid" if stored else "recompute"
 
 
 def _purpose(buffer: Mapping[str, Any]) -> str:
