@@ -304,7 +304,8 @@ def _timeline(described: Mapping[str, Any], kernels: Sequence[KernelRow]) -> Tim
 
 def _schedule(described: Mapping[str, Any]) -> str:
     stored, vocab = described["stored"], described["columns"]
-    if stored and described["gradients"] and all(buffer["role"] != "stored" for buffer in described["buffers"]):
+    keeps_logits = any(buffer["role"] == "stored" for buffer in described["buffers"])
+    if stored and described["gradients"] and not keeps_logits:
         return _GRADIENTS
     return "all stored" if stored >= vocab else "hybrid" if stored else "recompute"
 
