@@ -8,13 +8,6 @@
 namespace logitile {
 /// Element types by name.
 using ElementTypes = std::map<std::string, ElementType>;
-/// A gradient that is wanted: of which part of which projection or input, and in which element
-/// type.
-struct GradientRequest {
-  OperandPart part = OperandPart::Input;
-  std::string owner;
-  ElementType element = ElementType::F32;
-};
 /// Tile sizes by name: TM, TN, ...
 using TileChoice = std::map<std::string, int64_t, std::less<>>;
 

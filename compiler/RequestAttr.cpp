@@ -38,14 +38,18 @@ class Parameters {
 public:
   Parameters(MLIRContext *context, function_ref<InFlightDiagnostic()> emitError) : context(context), emitError(emitError) {}
 
-  Mode of(Mode mode) { return mode; }
+  template <HasWords Enum>
+  Enum of(Enum word) {
+    return word;
+  }
+  Type of(ElementType element) { return typeOf(context, element); }
   int64_t of(int64_t number) { return number; }
   bool of(bool flag) { return flag; }
   StringRef of(const std::string &text) { return text; }
   DictionaryAttr of(const ElementTypes &types) {
     NamedAttrList list;
     for (const auto &[name, element] : types)
-      list.append(name, TypeAttr::get(typeOf(context, element)));
+      list.append(name, TypeAttr::get(of(element)));
     return list.getDictionary(context);
   }
   DictionaryAttr of(const TileChoice &tiles) {
@@ -54,30 +58,24 @@ public:
       list.append(name, Builder(context).getI64IntegerAttr(size));
     return tiles.empty() ? DictionaryAttr() : list.getDictionary(context);
   }
-  ArrayRef<GradientAttr> of(const std::vector<GradientRequest> &wanted) {
-    for (const GradientRequest &gradient : wanted)
-      gradients.push_back(noted(
-          GradientAttr::getChecked(emitError, context, gradient.part, StringRef(gradient.owner), typeOf(context, gradient.element))));
-    return gradients;
-  }
-  ArrayRef<ProjectionAttr> of(const std::vector<ProjectionPlan> &plans) {
-    for (const ProjectionPlan &projection : plans)
-      projections.push_back(noted(ProjectionAttr::getChecked(emitError, context, StringRef(projection.name), projection.hidden,
-                                                             typeOf(context, projection.element), typeOf(context, projection.hiddenMemory),
-                                                             typeOf(context, projection.weightMemory))));
-    return projections;
-  }
-  SliceAttr of(const std::optional<SlicePlan> &slice) {
-    return slice ? noted(SliceAttr::getChecked(emitError, context, slice->columns, slice->part, slice->sweep)) : SliceAttr();
-  }
+  ArrayRef<GradientAttr> of(const std::vector<GradientRequest> &wanted) { return listOf(gradients, wanted); }
+  ArrayRef<ProjectionAttr> of(const std::vector<ProjectionPlan> &plans) { return listOf(projections, plans); }
+  SliceAttr of(const std::optional<SlicePlan> &slice) { return slice ? attrOf<SliceAttr>(*slice) : SliceAttr(); }
 
   bool isFine = true;
 
 private:
-  template <typename Attr>
-  Attr noted(Attr attr) {
+  template <typename Attr, typename Struct>
+  Attr attrOf(const Struct &given) {
+    Attr attr = std::apply([&](const auto &...member) { return Attr::getChecked(emitError, context, of(member)...); }, Struct::members(given));
     isFine &= bool(attr);
     return attr;
+  }
+  template <typename Attr, typename Struct>
+  ArrayRef<Attr> listOf(SmallVector<Attr> &attrs, const std::vector<Struct> &given) {
+    for (const Struct &one : given)
+      attrs.push_back(attrOf<Attr>(one));
+    return attrs;
   }
 
   MLIRContext *const context;

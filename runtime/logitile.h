@@ -13,7 +13,7 @@
 // after it is destroyed. Null is a valid argument of every destroy function.
 #ifndef LOGITILE_H
 #define LOGITILE_H
-#include "logitile_request.h" /* which the build makes of dialect/types/Request.td */
+#include "logitile_request.h" /* lt_request, its structs and enumerations, which the build makes of dialect/types/Request.td */
 #include <stddef.h>
 #include <stdint.h>
 
@@ -28,8 +28,8 @@ extern "C" {
 
 /* Of logitile: the only place that has it. CMake, the Python package and its wheels take it from this line. */
 #define LT_VERSION "0.1.0"
-/* Changes whenever a struct or a function of this header does; that lt_request does, its digest tells. A caller that was compiled
- * against another number than lt_abi_version() returns must not go on. */
+/* Changes whenever a struct or a function of this header does; what logitile_request.h has is told by its digest. A caller that was
+ * compiled against another number than lt_abi_version() returns must not go on. */
 #define LT_ABI_VERSION (800000 + LT_REQUEST_DIGEST)
 LT_API int lt_abi_version(void);
 /* Version and digest of the code of this library; a part of every key. */
@@ -142,22 +142,6 @@ LT_API lt_code lt_disk_cache_clear(const char *folder, int64_t *entries, int64_t
 
 /* ---- programs ---------------------------------------------------------------------------------------------------------- */
 
-typedef enum lt_type {
-  LT_FLOAT16 = 0,
-  LT_BFLOAT16 = 1,
-  LT_FLOAT32 = 2,
-  LT_FLOAT64 = 3,
-  LT_INT8 = 4,
-  LT_INT16 = 5,
-  LT_INT32 = 6,
-  LT_INT64 = 7,
-  LT_UINT8 = 8,
-  LT_UINT16 = 9,
-  LT_UINT32 = 10,
-  LT_UINT64 = 11,
-  LT_BOOL = 12
-} lt_type;
-
 /* "float16"; null where there is no such type. */
 LT_API const char *lt_type_name(lt_type type);
 
@@ -166,42 +150,17 @@ LT_API const char *lt_mode_name(lt_mode mode);
 
 /* From here to the end of this section: core, but for names. */
 
-/* A projection: hidden [..., hidden] and weight [V, hidden], operands of one type. In memory each may have another one: then it is
- * rounded while it is packed, and its gradient has the type in memory. */
-typedef struct lt_projection {
-  const char *name;
-  int64_t hidden;
-  lt_type type;
-  lt_type hidden_memory, weight_memory;
-} lt_projection;
-typedef struct lt_named_type {
-  const char *name;
-  lt_type type;
-} lt_named_type;
-
 /* "hidden"; null where there is no such part. */
 LT_API const char *lt_operand_part_name(lt_operand_part part);
-/* A gradient that is wanted: of a part of the projection 'name', or of the input 'name'. */
-typedef struct lt_gradient {
-  const char *name;
-  lt_operand_part part;
-  lt_type type; /* of the gradient's elements */
-} lt_gradient;
-
 /* "sweep"; null where there is no such part. */
 LT_API const char *lt_slice_part_name(lt_slice_part part);
-/* A slice of the vocabulary, and what is done there. The first column is the input "slice.offset", an integer without axes.
- * States are per-token arrays called "forward0.max0" or the like: outputs of a sweep and of a merge, inputs of all else; a merge
- * has those of its two slices as "first.forward0.max0" and "second.forward0.max0". */
-typedef struct lt_slice {
-  lt_slice_part part;
-  int64_t columns; /* of the slice: weights have as many rows */
-  int64_t sweep;   /* of parts LT_SLICE_SWEEP and LT_SLICE_MERGE: forward ones first, from 0 */
-} lt_slice;
 
 typedef struct lt_program lt_program;
 /* Compiles nothing yet. lt_request, in logitile_request.h, says what a program is made for; its strings and lists are copied. Two
- * requests that agree in everything but 'located_spec' are the same program. */
+ * requests that agree in everything but 'located_spec' are the same program.
+ * In one with a slice, the first column is the input "slice.offset", an integer without axes. States are per-token arrays called
+ * "forward0.max0" or the like: outputs of a sweep and of a merge, inputs of all else; a merge has those of its two slices as
+ * "first.forward0.max0" and "second.forward0.max0". */
 LT_API lt_code lt_program_create(lt_engine *engine, const lt_request *request, lt_program **program);
 LT_API void lt_program_destroy(lt_program *program);
 /* 64 hexadecimal digits; valid as long as the program. */
@@ -268,7 +227,6 @@ typedef struct lt_array {
   const int64_t *strides; /* in elements; null: contiguous, the last axis fastest */
 } lt_array;
 
-typedef enum lt_reduction { LT_NONE = 0, LT_SUM = 1, LT_MEAN = 2 } lt_reduction;
 /* "mean"; null where there is no such reduction. */
 LT_API const char *lt_reduction_name(lt_reduction reduction);
 

@@ -4,6 +4,7 @@
 #pragma once
 #include "compiler/Plan/ElementType.h"
 #include "compiler/Target/MemoryModel.h"
+#include "dialect/Structs.h.inc"
 #include "dialect/types/Enums.h"
 #include <cstdint>
 #include <string>
@@ -136,13 +137,6 @@ struct InputPlan {
 /// no entries.
 inline bool isOfTokens(const InputPlan &input) { return input.kind == InputKind::Token; }
 
-struct ProjectionPlan {
-  std::string name;
-  int64_t hidden = 0;
-  ElementType element = ElementType::F32;                     // of both operands
-  ElementType hiddenMemory = element, weightMemory = element; // in memory: rounded to 'element' while they are packed
-};
-
 /// One output of the loss, per token.
 struct OutputPlan {
   enum class Role : uint8_t {
@@ -174,13 +168,6 @@ struct GradientPlan {
   ElementType element = ElementType::F32;
   std::vector<int64_t> buffers;
   bool accumulates = false; // added to what the caller's array holds
-};
-
-/// A slice of the vocabulary: what a program is to do there.
-struct SlicePlan {
-  SlicePart part = SlicePart::Sweep;
-  int64_t columns = 0; // vocabulary entries of the slice
-  int64_t sweep = 0;   // of parts Sweep and Merge: forward ones first, from 0
 };
 
 /// A program, compiled for one target and one interval of token counts.

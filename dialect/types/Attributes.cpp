@@ -54,7 +54,7 @@ struct mlir::FieldParser<Enum, Enum> {
       return failure();
     if (std::optional<Enum> value = fromWord<Enum>(word))
       return *value;
-    return parser.emitError(place) << "'" << word << "' is none of " << llvm::join(wordsOf(Enum()), ", ");
+    return parser.emitError(place) << "'" << word << "' is none of " << llvm::join(ArrayRef(wordsOf(Enum())), ", ");
   }
 };
 
@@ -82,7 +82,7 @@ LogicalResult ProjectionAttr::verify(function_ref<InFlightDiagnostic()> emitErro
   return success();
 }
 
-LogicalResult GradientAttr::verify(function_ref<InFlightDiagnostic()> emitError, OperandPart part, StringRef owner, Type) {
+LogicalResult GradientAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringRef owner, OperandPart part, Type) {
   if (owner.empty())
     return emitError() << "a gradient of part '" << stringifyOperandPart(part) << "' is of nothing; name a projection or an input";
   return success();
@@ -96,7 +96,7 @@ LogicalResult OutputAttr::verify(function_ref<InFlightDiagnostic()> emitError, S
   return success();
 }
 
-LogicalResult SliceAttr::verify(function_ref<InFlightDiagnostic()> emitError, int64_t columns, SlicePart, int64_t sweep) {
+LogicalResult SliceAttr::verify(function_ref<InFlightDiagnostic()> emitError, SlicePart, int64_t columns, int64_t sweep) {
   if (columns <= 0)
     return emitError() << "a slice of " << columns << " columns; it must have at least one";
   if (columns > kMostExtent)

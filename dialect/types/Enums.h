@@ -1,16 +1,14 @@
 // Enums.h - the enumerations of the dialect, which plans and requests have too, and the words that
-// IR and JSON spell them with. Their definition is LogitileAttrs.td. No MLIR or LLVM here: the
-// runtime includes it.
+// IR and JSON spell them with. Their definitions are LogitileAttrs.td and Request.td. No MLIR or
+// LLVM here: the runtime includes it.
 #pragma once
-#include <array>
+#include "dialect/Enums.h.inc"
 #include <cstddef>
-#include <cstdint>
+#include <iterator>
 #include <optional>
 #include <string_view>
 
 namespace logitile {
-#include "dialect/Enums.h.inc"
-
 /// An enumeration with values from 0 on and a word for each, which `wordsOf` lists.
 template <typename Enum>
 concept HasWords = requires(Enum value) { wordsOf(value); };
@@ -21,7 +19,7 @@ constexpr std::string_view wordOf(Enum value) {
   return wordsOf(value)[static_cast<size_t>(value)];
 }
 template <HasWords Enum>
-inline constexpr size_t kWordCount = wordsOf(Enum()).size();
+inline constexpr size_t kWordCount = std::size(wordsOf(Enum()));
 template <HasWords Enum>
 inline constexpr Enum kLast = static_cast<Enum>(kWordCount<Enum> - 1);
 

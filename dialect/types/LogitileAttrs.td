@@ -1,26 +1,9 @@
 //===- LogitileAttrs.td - enumerations and attributes of all levels --------------------------------------===//
-// What is here: the words and attributes that ops take. Their spelling is generated; checks are in
-// Attributes.cpp.
+// What is here: the words and attributes that ops take, but for the words of requests. Their
+// spelling is generated; checks are in Attributes.cpp.
 #ifndef LOGITILE_ATTRS_TD
 #define LOGITILE_ATTRS_TD
 include "dialect/types/Request.td"
-
-/// One word of an enumeration and what it means; the meaning goes into the reference.
-class Logitile_Case<string symbol, int value, string word, string meaningText> : I32EnumAttrCase<symbol, value, word> {
-  string meaning = meaningText;
-}
-class Logitile_Enum<string name, string summary, list<Logitile_Case> cases> : I32EnumAttr<name, summary, cases> {
-  let cppNamespace = "::logitile";
-  let genSpecializedAttr = 0;
-  let description = !foldl("", cases, text, case, text # "* `" # case.str # "`: " # case.meaning # "\n");
-}
-/// One that the C interface has too; `prefix` begins the names of its values there.
-class Logitile_CEnum<string name, string summary, string prefix, list<Logitile_Case> cases> : Logitile_Enum<name, summary, cases> {
-  string cPrefix = prefix;
-}
-class Logitile_EnumAttr<EnumInfo info, string mnemonic> : EnumAttr<Logitile_Dialect, info, mnemonic> {
-  let assemblyFormat = "$value";
-}
 
 def Logitile_InputKind : Logitile_Enum<"InputKind", "what a value of a region is read from",
                                        [Logitile_Case<"Logits", 0, "logits", "one projection: hidden times weight">,
@@ -138,29 +121,6 @@ def Logitile_Accumulate
 ]>;
 def Logitile_AccumulateAttr : Logitile_EnumAttr<Logitile_Accumulate, "accumulate">;
 
-def Logitile_Mode
-    : Logitile_CEnum<"Mode", "which gradients a program makes, and when", "LT_",
-                    [Logitile_Case<"Forward", 0, "forward", "outputs only">,
-                     Logitile_Case<"Early", 1, "early", "outputs and gradients in one phase: cotangents are known at its start">,
-                     Logitile_Case<"Split", 2, "split", "outputs in one phase, gradients in another">,
-]>;
-def Logitile_ModeAttr : Logitile_EnumAttr<Logitile_Mode, "mode">;
-
-def Logitile_OperandPart : Logitile_CEnum<"OperandPart", "what of its owner an array of the caller is, or the gradient of one", "LT_",
-                                         [Logitile_Case<"Hidden", 0, "hidden", "the hidden states of a projection">,
-                                          Logitile_Case<"Weight", 1, "weight", "the head of a projection">,
-                                          Logitile_Case<"Input", 2, "input", "the whole of another input">,
-]>;
-def Logitile_OperandPartAttr : Logitile_EnumAttr<Logitile_OperandPart, "operand_part">;
-
-def Logitile_SlicePart : Logitile_CEnum<"SlicePart", "which part of a program a slice of the vocabulary runs", "LT_SLICE_", [
-  Logitile_Case<"Sweep", 0, "sweep", "one sweep over the slice, from the merged states of the sweeps before it">,
-  Logitile_Case<"Merge", 1, "merge", "joins the states that one sweep left on two slices">,
-  Logitile_Case<"Finish", 2, "finish", "the outputs, from the merged states of the forward sweeps">,
-  Logitile_Case<"Gradient", 3, "gradient", "the gradients of the slice, from the merged states of all sweeps">,
-]>;
-def Logitile_SlicePartAttr : Logitile_EnumAttr<Logitile_SlicePart, "slice_part">;
-
 def Logitile_Purpose
     : Logitile_Enum<
           "Purpose", "what choose-schedule launches a template for",
@@ -203,8 +163,14 @@ def Logitile_TermAction : Logitile_Enum<"TermAction", "what happens at the spars
 ]>;
 def Logitile_TermActionAttr : Logitile_EnumAttr<Logitile_TermAction, "term_action">;
 
-def Logitile_ProjectionAttr : Logitile_Attr<"Projection", "projection"> {
-  let summary = "one projection: hidden states times head weights";
+/// A struct of requests; its text is for each to say.
+class Logitile_StructAttr<Logitile_Struct struct, string mnemonic> : Logitile_Attr<struct.python, mnemonic> {
+  let summary = struct.meaning;
+  let parameters = Logitile_Parameters<struct.members>.all;
+  let genVerifyDecl = 1;
+}
+
+def Logitile_ProjectionAttr : Logitile_StructAttr<Logitile_Projection, "projection"> {
   let description = [{
     `element` is the type of both operands. `memory` has their types in memory, hidden first, where one of them is
     another: such operands are rounded while they are packed, as under automatic casting, and their gradients have
@@ -215,12 +181,9 @@ def Logitile_ProjectionAttr : Logitile_Attr<"Projection", "projection"> {
     #logitile.projection<"z", hidden = 1024, element = bf16, memory = [bf16, f32]>
     ```
   }];
-  let parameters = (ins StringRefParameter<"name of the loss's parameter">:$name, "int64_t":$hidden, "mlir::Type":$element,
-                        "mlir::Type":$hiddenMemory, "mlir::Type":$weightMemory);
   let assemblyFormat = [{
     `<` $name `,` `hidden` `=` $hidden `,` `element` `=` $element `` custom<Memory>($hiddenMemory, $weightMemory, ref($element)) `>`
   }];
-  let genVerifyDecl = 1;
 }
 
 def Logitile_ResultAttr : Logitile_Attr<"Result", "result"> {
@@ -284,8 +247,7 @@ def Logitile_OutputAttr : Logitile_Attr<"Output", "output"> {
   let genVerifyDecl = 1;
 }
 
-def Logitile_SliceAttr : Logitile_Attr<"Slice", "slice"> {
-  let summary = "the slice of the vocabulary that a program sees, and what it does there";
+def Logitile_SliceAttr : Logitile_StructAttr<Logitile_Slice, "slice"> {
   let description = [{
     `columns` is how many entries of the vocabulary the slice has; where it begins is an input of the call, of kind
     `slice_offset`. `sweep` numbers the sweep of the parts `sweep` and `merge`, forward ones first, from 0.
@@ -294,13 +256,10 @@ def Logitile_SliceAttr : Logitile_Attr<"Slice", "slice"> {
     #logitile.slice<columns = 4000, part = sweep, sweep = 1>
     ```
   }];
-  let parameters = (ins "int64_t":$columns, "SlicePart":$part, "int64_t":$sweep);
   let assemblyFormat = "`<` `columns` `=` $columns `,` `part` `=` $part `,` `sweep` `=` $sweep `>`";
-  let genVerifyDecl = 1;
 }
 
-def Logitile_GradientAttr : Logitile_Attr<"Gradient", "gradient"> {
-  let summary = "a gradient that is asked for: of which input, of which part of it, and its element type";
+def Logitile_GradientAttr : Logitile_StructAttr<Logitile_Gradient, "gradient"> {
   let description = [{
     `of` names a projection, or another input where the part is `input`. Without a type, the gradient has that of its input.
 
@@ -309,10 +268,7 @@ def Logitile_GradientAttr : Logitile_Attr<"Gradient", "gradient"> {
     #logitile.gradient<input of "bias" : bf16>
     ```
   }];
-  let parameters = (ins "OperandPart":$part, StringRefParameter<"name of a projection or of an input">:$owner,
-                        OptionalParameter<"mlir::Type">:$element);
   let assemblyFormat = "`<` $part `of` $owner (`:` $element^)? `>`";
-  let genVerifyDecl = 1;
 }
 
 def Logitile_RequestAttr : Logitile_Attr<"Request", "request"> {
@@ -328,8 +284,7 @@ def Logitile_RequestAttr : Logitile_Attr<"Request", "request"> {
         tiles = {TM = 64, TN = 64}>} {}
     ```
   }];
-  let parameters = !dag(ins, !foreach(member, Logitile_RequestParameters, member.type.parameter),
-                        !foreach(member, Logitile_RequestParameters, member.name));
+  let parameters = Logitile_Parameters<Logitile_RequestParameters>.all;
   let extraClassDeclaration = [{
     /// The gradient of that part of 'owner'; null where it is not asked for.
     GradientAttr findGradient(OperandPart part, llvm::StringRef owner) const;

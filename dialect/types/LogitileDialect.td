@@ -38,6 +38,32 @@ class Logitile_Attr<string name, string attrMnemonic, list<Trait> traits = []> :
   let mnemonic = attrMnemonic;
 }
 
+/// One word of an enumeration and what it means; the meaning goes into the reference.
+class Logitile_Case<string symbol, int value, string word, string meaningText> : I32EnumAttrCase<symbol, value, word> {
+  string meaning = meaningText;
+}
+/// An enumeration that plain C++ has.
+class Logitile_Words<string name, string meaningText, list<Logitile_Case> cases> {
+  string cpp = name;
+  string meaning = meaningText;
+  list<Logitile_Case> words = cases;
+}
+/// One that the C interface has too; `prefix` begins the names of its values there.
+class Logitile_InC<string name, string prefix> {
+  string c = name;
+  string cPrefix = prefix;
+}
+/// One that texts of IR have too.
+class Logitile_Enum<string name, string summary, list<Logitile_Case> cases>
+    : I32EnumAttr<name, summary, cases>, Logitile_Words<name, summary, cases> {
+  let cppNamespace = "::logitile";
+  let genSpecializedAttr = 0;
+  let description = !foldl("", cases, text, case, text # "* `" # case.str # "`: " # case.meaning # "\n");
+}
+class Logitile_EnumAttr<EnumInfo info, string mnemonic> : EnumAttr<Logitile_Dialect, info, mnemonic> {
+  let assemblyFormat = "$value";
+}
+
 // I64Attr reads as unsigned in C++, so that checks for negative numbers would never hold.
 def Logitile_Int : TypedSignlessIntegerAttrBase<I64, "int64_t", "integer">;
 

@@ -44,9 +44,7 @@ enum class BundleKind {
   FactorViews,
   RowMaps
 };
-#define LOGITILE_ENUM_TEXT
-#include "dialect/Enums.h.inc"
-#undef LOGITILE_ENUM_TEXT
+#include "dialect/EnumText.h.inc"
 template <HasWords Enum>
 llvm::raw_ostream &operator<<(llvm::raw_ostream &stream, Enum value) {
   return stream << wordOf(value);

@@ -1,9 +1,8 @@
 // Program.cpp - requests and the programs that they name.
 #include "python/bindings/Gil.h"
 #include "python/bindings/Words.h"
-#include <deque>
+#include <memory>
 #include <pybind11/stl.h>
-#include <tuple>
 #include <vector>
 namespace py = pybind11;
 using namespace logitile::python;
@@ -15,7 +14,7 @@ public:
   explicit RequestOf(const py::kwargs &arguments) : arguments(arguments) {
 #define LOGITILE_REQUEST(Type, member, name) \
   if (py::handle value = take(#name)) \
-    read(value, #name, request.name);
+    read(value, request.name);
 #define LOGITILE_REQUEST_LIST(Type, member, name, count) \
   if (py::handle value = take(#name)) \
     readList(value, request.name, request.count);
@@ -40,66 +39,52 @@ private:
   }
 
   // ---- single values
-  void read(py::handle value, const char *name, const char *&to) {
+  static void read(py::handle value, const char *&to) {
     to = value.is_none() ? nullptr : PyUnicode_AsUTF8(value.ptr());
     if (!to && !value.is_none())
       throw py::error_already_set();
   }
-  void read(py::handle value, const char *, int64_t &to) { to = value.cast<int64_t>(); }
-  void read(py::handle value, const char *, int &to) { to = value.cast<int>(); }
-  void read(py::handle value, const char *name, lt_mode &to) { to = valueOf(name, value.cast<std::string>(), lt_mode_name); }
-  void read(py::handle value, const char *, const lt_slice *&to) {
-    if (value.is_none())
-      return;
-    auto [part, columns, sweep] = value.cast<std::tuple<std::string, int64_t, int64_t>>();
-    slice = {valueOf("part", part, lt_slice_part_name), columns, sweep};
-    to = &slice;
+  static void read(py::handle value, int64_t &to) { to = value.cast<int64_t>(); }
+  static void read(py::handle value, int &to) { to = value.cast<int>(); }
+  static void read(py::handle value, lt_type &to) { to = static_cast<lt_type>(value.cast<int>()); }
+  static void read(py::handle value, lt_mode &to) { to = valueOf("mode", value.cast<std::string>(), lt_mode_name); }
+  static void read(py::handle value, lt_operand_part &to) { to = valueOf("part", value.cast<std::string>(), lt_operand_part_name); }
+  static void read(py::handle value, lt_slice_part &to) { to = valueOf("part", value.cast<std::string>(), lt_slice_part_name); }
+  void read(py::handle value, const lt_slice *&to) {
+    size_t count = 0;
+    if (!value.is_none())
+      readList(py::make_tuple(value), to, count);
   }
 
-  // ---- lists
-  static lt_type typeOf(py::handle code) { return static_cast<lt_type>(code.cast<int>()); }
-  const char *nameOf(py::handle text) { return names.emplace_back(text.cast<std::string>()).c_str(); }
-  void readList(py::handle list, const lt_projection *&to, size_t &count) {
-    for (py::handle item : list) {
-      auto projection = item.cast<py::tuple>();
-      if (projection.size() != 5)
-        throw py::type_error("a projection is a tuple of name, hidden size and three codes of types");
-      projections.push_back(
-          {nameOf(projection[0]), projection[1].cast<int64_t>(), typeOf(projection[2]), typeOf(projection[3]), typeOf(projection[4])});
-    }
-    to = projections.data();
-    count = projections.size();
+  // ---- structs and lists of them
+#define LOGITILE_REQUEST_STRUCT(Type, name, ...) \
+  void read(py::handle value, Type &name) { readTuple(value, "a " #name " is a tuple of " #__VA_ARGS__, __VA_ARGS__); }
+#include "compiler/Request.def"
+  template <typename... Member>
+  void readTuple(py::handle value, const char *wanted, Member &...member) {
+    auto given = py::isinstance<py::str>(value) ? py::tuple() : py::tuple(py::reinterpret_borrow<py::object>(value));
+    if (given.size() != sizeof...(member))
+      throw py::type_error(wanted);
+    size_t next = 0;
+    (read(given[next++], member), ...);
+    tuples.push_back(given);
   }
-  void readList(py::handle list, const lt_named_type *&to, size_t &count) {
-    std::vector<lt_named_type> &named = types.emplace_back();
-    for (py::handle item : list) {
-      auto [name, type] = item.cast<std::pair<std::string, int>>();
-      named.push_back({names.emplace_back(name).c_str(), static_cast<lt_type>(type)});
-    }
-    to = named.data();
-    count = named.size();
-  }
-  void readList(py::handle list, const lt_gradient *&to, size_t &count) {
-    for (py::handle item : list) {
-      auto gradient = py::isinstance<py::str>(item) ? py::tuple() : item.cast<py::tuple>();
-      if (gradient.size() != 3)
-        throw py::type_error("a gradient is a tuple of the name of its input, the part of it, and the code of a type");
-      gradients.push_back(
-          {nameOf(gradient[0]), valueOf("part", gradient[1].cast<std::string>(), lt_operand_part_name), typeOf(gradient[2])});
-    }
-    to = gradients.data();
-    count = gradients.size();
+  template <typename Struct>
+  void readList(py::handle list, const Struct *&to, size_t &count) {
+    auto made = std::make_shared<std::vector<Struct>>();
+    for (py::handle item : list)
+      read(item, made->emplace_back());
+    to = made->data();
+    count = made->size();
+    lists.push_back(made);
   }
 
   const py::kwargs &arguments;
   lt_request request{};
   size_t taken = 0;
   std::string known;
-  lt_slice slice{};
-  std::vector<lt_projection> projections;
-  std::deque<std::vector<lt_named_type>> types;
-  std::vector<lt_gradient> gradients;
-  std::deque<std::string> names;
+  std::vector<py::tuple> tuples; // own the texts of structs
+  std::vector<std::shared_ptr<void>> lists;
 };
 } // namespace
 

@@ -28,15 +28,6 @@ type Array = (
 type Stream = tuple[int, int, Callable[[int], tuple[int, object]]]
 """Where calls on a GPU run: number of the device, handle of the stream, and what allocates workspace there
 (bytes in, its address and the object that owns it out)."""
-type Projection = tuple[str, int, int, int, int]
-"""Name, hidden size and type code, and the type codes of hidden and weight in memory."""
-type NamedType = tuple[str, int]
-"""The name of an input and a type code."""
-type Gradient = tuple[str, str, int]
-"""Name, part and type code: "hidden" or "weight" of the projection, or "input" of the input, with that
-name."""
-type Slice = tuple[str, int, int]
-"""What is done ("sweep", "merge", "finish" or "gradient"), the number of columns, and that of the sweep."""
 type Number = float | tuple[int, int, tuple[int, ...], tuple[int, ...]] | Buffer
 
 def build_id() -> str:

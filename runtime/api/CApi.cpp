@@ -91,7 +91,7 @@ void lt_text_destroy(lt_text *text) {
   *text = {nullptr, 0};
 }
 
-const char *lt_type_name(lt_type type) { return checkedType(type) ? typeName(*checkedType(type)) : nullptr; }
+const char *lt_type_name(lt_type type) { return nameOf<ElementType>(type); }
 const char *lt_mode_name(lt_mode mode) { return nameOf<Mode>(mode); }
 const char *lt_operand_part_name(lt_operand_part part) { return nameOf<OperandPart>(part); }
 const char *lt_slice_part_name(lt_slice_part part) { return nameOf<SlicePart>(part); }

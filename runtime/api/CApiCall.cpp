@@ -56,7 +56,7 @@ private:
   Status copyList(std::span<const lt_array> given, std::span<const Array> &list) {
     size_t first = arrays.size();
     for (const lt_array &array : given) {
-      std::optional<ElementType> type = checkedType(array.type);
+      std::optional<ElementType> type = valueOf<ElementType>(array.type);
       if (!type)
         return Status(ErrorCode::Type, "'" + std::string(array.name) + "' is of no known type: " + std::to_string(array.type));
       if (array.rank < 0 || array.rank > kMaxRank)

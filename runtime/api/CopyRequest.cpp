@@ -1,5 +1,5 @@
-// CopyRequest.cpp - how each type of member is copied and checked. Which members there are,
-// Request.def says.
+// CopyRequest.cpp - how each type of member is copied and checked. Which members requests and their
+// structs have, Request.def says.
 #include "runtime/api/CopyRequest.h"
 #include "compiler/Schedule/TileTable.h"
 #include "runtime/api/Enums.h"
@@ -12,62 +12,65 @@ class RequestCopy {
 public:
   Status status;
 
-  // ---- single values
-  void copy(const char *, const char *from, std::string &to) { to = from ? from : ""; }
+  // ---- single values, with the name of what has them
+  void copy(const char *, const char *from, std::string &to) { to = textOf(from); }
   void copy(const char *, int64_t from, int64_t &to) { to = from; }
   void copy(const char *, int from, int64_t &to) { to = from; }
   void copy(const char *, int from, bool &to) { to = from != 0; }
-  void copy(const char *name, lt_mode from, Mode &to) { copyValue(name, from, to); }
-  void copy(const char *, const lt_slice *from, std::optional<SlicePlan> &to) {
-    if (!from)
-      return;
-    to = {SlicePart::Sweep, from->columns, from->sweep};
-    copyValue("part of a slice", from->part, to->part);
+  void copy(const char *, lt_mode from, Mode &to) { copyWord("mode", from, to); }
+  void copy(const char *, lt_operand_part from, OperandPart &to) { copyWord("part of an input", from, to); }
+  void copy(const char *, lt_slice_part from, SlicePart &to) { copyWord("part of a slice", from, to); }
+  /// A mask may be bool.
+  void copy(const char *name, lt_type from, ElementType &to) {
+    std::optional<ElementType> type = valueOf<ElementType>(from);
+    if (!type || (!isFloat(*type) && *type != ElementType::Bool))
+      return fail(ErrorCode::Type, "'" + textOf(name) + "' is " + (type ? std::string(wordOf(*type)) : "of no known type") +
+                                       "; floats are needed");
+    to = *type;
+  }
+  void copy(const char *name, const lt_slice *from, std::optional<SlicePlan> &to) {
+    if (from)
+      copyStruct(name, *from, to.emplace());
   }
   void copy(const char *, const char *from, TileChoice &to) {
     std::string error;
-    std::optional<TileChoice> tiles = parseTileChoice(from ? from : "", error);
+    std::optional<TileChoice> tiles = parseTileChoice(textOf(from), error);
     if (!tiles)
       return fail(ErrorCode::Value, error);
     to = *tiles;
   }
 
   // ---- lists
-  void copyList(const lt_projection *from, size_t count, std::vector<ProjectionPlan> &to) {
-    for (const lt_projection &projection : std::span(from, count))
-      to.push_back({projection.name, projection.hidden, floatOf(projection.type, projection.name),
-                    floatOf(projection.hidden_memory, projection.name), floatOf(projection.weight_memory, projection.name)});
+  template <typename From, typename To> void copyList(const From *from, size_t count, std::vector<To> &to) {
+    for (const From &one : std::span(from, count))
+      copyStruct(one.name, one, to.emplace_back());
   }
   void copyList(const lt_named_type *from, size_t count, ElementTypes &to) {
     for (const lt_named_type &named : std::span(from, count))
-      to[named.name] = floatOf(named.type, named.name);
-  }
-  void copyList(const lt_gradient *from, size_t count, std::vector<GradientRequest> &to) {
-    for (const lt_gradient &gradient : std::span(from, count)) {
-      to.push_back({OperandPart::Input, gradient.name, floatOf(gradient.type, gradient.name)});
-      copyValue("part of an input", gradient.part, to.back().part);
-    }
+      copy(named.name, named.type, to[textOf(named.name)]);
   }
 
 private:
+#define LOGITILE_REQUEST_STRUCT(Type, name, ...) \
+  static auto membersOf(const Type &name) { return std::tie(__VA_ARGS__); }
+#include "compiler/Request.def"
+  template <typename From, typename To> void copyStruct(const char *name, const From &from, To &to) {
+    auto copyTo = [&](auto &...made) {
+      std::apply([&](const auto &...given) { (copy(name, given, made), ...); }, membersOf(from));
+    };
+    std::apply(copyTo, To::members(to));
+  }
+  template <typename Enum> void copyWord(const char *what, int from, Enum &to) {
+    std::optional<Enum> value = valueOf<Enum>(from);
+    if (!value)
+      return fail(ErrorCode::Value, "there is no " + std::string(what) + " " + std::to_string(from));
+    to = *value;
+  }
   void fail(ErrorCode code, const std::string &text) {
     if (status.isOk())
       status = Status(code, text);
   }
-  template <HasWords Enum> void copyValue(const char *name, int from, Enum &to) {
-    std::optional<Enum> value = valueOf<Enum>(from);
-    if (!value)
-      return fail(ErrorCode::Value, "there is no " + std::string(name) + " " + std::to_string(from));
-    to = *value;
-  }
-  /// A mask may be bool.
-  ElementType floatOf(lt_type given, const char *name) {
-    std::optional<ElementType> type = checkedType(given);
-    if (type && (isFloat(*type) || *type == ElementType::Bool))
-      return *type;
-    fail(ErrorCode::Type, "'" + std::string(name) + "' is " + (type ? typeName(*type) : "of no known type") + "; floats are needed");
-    return ElementType::F32;
-  }
+  static std::string textOf(const char *text) { return text ? text : ""; }
 };
 } // namespace
 

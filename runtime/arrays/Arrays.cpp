@@ -16,7 +16,7 @@ std::string logitile::shapeText(std::span<const int64_t> shape) {
     text += (i ? ", " : "") + std::to_string(shape[i]);
   return text + "]";
 }
-std::string logitile::describe(const Array &array) { return typeName(array.type) + shapeText(array.extents()); }
+std::string logitile::describe(const Array &array) { return std::string(wordOf(array.type)) + shapeText(array.extents()); }
 
 std::string logitile::positionText(int64_t token, std::span<const int64_t> leading, int64_t entry) {
   std::vector<int64_t> position(leading.size());

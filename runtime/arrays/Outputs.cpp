@@ -53,7 +53,7 @@ Status logitile::checkArray(const Array &array, const char *what, std::span<cons
   if (std::ranges::find(types, array.type) == types.end()) {
     std::string wanted;
     for (ElementType type : types)
-      wanted += (wanted.empty() ? "" : " or ") + std::string(typeName(type));
+      wanted += (wanted.empty() ? "" : " or ") + std::string(wordOf(type));
     return Status(ErrorCode::Type, name + " is " + describe(array) + "; it must be " + wanted);
   }
   if (!std::ranges::equal(shape, array.extents()))

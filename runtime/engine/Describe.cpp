@@ -9,7 +9,6 @@ namespace json = llvm::json;
 
 namespace {
 template <HasWords Enum> llvm::StringRef word(Enum value) { return wordOf(value); }
-const char *word(ElementType type) { return typeName(type); }
 const char *word(PlanEvent event) {
   constexpr const char *kWords[] = {"hit", "compile", "load", "disk"};
   return kWords[static_cast<int>(event)];

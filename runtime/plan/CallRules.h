@@ -7,10 +7,6 @@
 #include <string>
 
 namespace logitile {
-enum class Reduction : uint8_t { None, Sum, Mean };
-inline constexpr std::array<std::string_view, 3> kReductionWords = {"none", "sum", "mean"};
-constexpr const auto &wordsOf(Reduction) { return kReductionWords; }
-
 struct CallRules {
   Reduction reduction = Reduction::None;
   std::string ignore;                 // name of an input; empty: none

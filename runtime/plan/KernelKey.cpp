@@ -25,18 +25,11 @@ private:
   void put(int64_t number) { writer.number(number); }
   void put(bool flag) { writer.field(flag); }
   void put(std::string_view text) { writer.field(std::string(text)); }
-  void put(ElementType type) { put(std::string_view(typeName(type))); }
-  void put(Mode mode) { put(wordOf(mode)); }
-  void put(const ProjectionPlan &projection) {
-    put(projection.name);
-    put(projection.hidden);
-    for (ElementType type : {projection.element, projection.hiddenMemory, projection.weightMemory})
-      put(type);
-  }
-  void put(const GradientRequest &gradient) {
-    put(wordOf(gradient.part));
-    put(gradient.owner);
-    put(gradient.element);
+  template <HasWords Enum> void put(Enum value) { put(wordOf(value)); }
+  template <typename Struct>
+    requires requires(const Struct &value) { value.inKey(); }
+  void put(const Struct &value) {
+    std::apply([&](const auto &...member) { (put(member), ...); }, value.inKey());
   }
   template <typename T> void put(const std::vector<T> &list) {
     for (const T &value : list)
@@ -48,12 +41,9 @@ private:
       put(value);
     }
   }
-  void put(const std::optional<SlicePlan> &slice) {
-    if (!slice)
-      return;
-    put(wordOf(slice->part));
-    put(slice->columns);
-    put(slice->sweep);
+  template <typename T> void put(const std::optional<T> &value) {
+    if (value)
+      put(*value);
   }
 
   ByteWriter writer;

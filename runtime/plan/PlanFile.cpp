@@ -25,7 +25,7 @@ template <typename F, typename T> void visitBuffer(F &f, T &buffer) {
   f.field(buffer.entry);
   f.field(buffer.scope);
   f.field(buffer.layout);
-  f.field(buffer.element, ElementType::Bool);
+  f.field(buffer.element);
   f.field(buffer.rows);
   f.field(buffer.columns);
   f.field(buffer.tokensPerRow);
@@ -85,22 +85,18 @@ template <typename F, typename T> void visitSteps(F &f, T &steps, int depth = 0)
 }
 template <typename F, typename T> void visitInterface(F &f, T &plan) {
   f.list(plan.projections, [&](auto &projection) {
-    f.field(projection.name);
-    f.field(projection.hidden);
-    f.field(projection.element, ElementType::Bool);
-    f.field(projection.hiddenMemory, ElementType::Bool);
-    f.field(projection.weightMemory, ElementType::Bool);
+    std::apply([&](auto &...member) { (f.field(member), ...); }, ProjectionPlan::members(projection));
   });
   f.list(plan.inputs, [&](auto &input) {
     f.field(input.kind);
     f.field(input.name);
     f.field(input.entries);
-    f.field(input.element, ElementType::Bool);
+    f.field(input.element);
     f.field(input.isIndex);
   });
   f.list(plan.outputs, [&](auto &output) {
     f.field(output.name);
-    f.field(output.element, ElementType::Bool);
+    f.field(output.element);
     f.field(output.buffer);
     f.field(output.hasCotangent);
     f.field(output.role, OutputPlan::Role::State);
@@ -111,7 +107,7 @@ template <typename F, typename T> void visitInterface(F &f, T &plan) {
     f.field(gradient.part);
     f.field(gradient.owner);
     f.field(gradient.number);
-    f.field(gradient.element, ElementType::Bool);
+    f.field(gradient.element);
     f.list(gradient.buffers, [&](auto &buffer) { f.field(buffer); });
     f.field(gradient.accumulates);
   });

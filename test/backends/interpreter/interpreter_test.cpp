@@ -34,8 +34,8 @@ bool registerOnce() {
 Request requestFor(const std::string &target) {
   Request request;
   request.spec = kSpec;
-  request.projections = {{"z", kSize, ElementType::F32}};
-  request.gradients = {{OperandPart::Hidden, "z"}, {OperandPart::Weight, "z"}};
+  request.projections = {{"z", kSize, ElementType::F32, ElementType::F32, ElementType::F32}};
+  request.gradients = {{"z", OperandPart::Hidden, ElementType::F32}, {"z", OperandPart::Weight, ElementType::F32}};
   request.mode = Mode::Early;
   request.chunks = 2;
   request.target = target;

@@ -94,8 +94,10 @@ _native.Program(_native.Engine(), spec="", projections=[projection], target="cpu
 
 
 @pytest.mark.parametrize(
-    "rest, wrong", [("threads=2, tiles=''", 0), ("threads='2'", 1), ("", 1), ("threads=2, tile=''", 1)]
-)
+    "rest, wrong", [("threads=2, tiles=''", 0), ("threads='2'", 1), ("", 1), ("threads=2, tile=''", 1),
+     ("threads=2, mode='early', slice=('merge', 8, 0), gradients=[('z', 'hidden', 2)]", 0),
+     ("threads=2, mode='late'", 1), ("threads=2, gradients=[('z', 'bias', 2)]", 1)],
+)  # fmt: skip
 def test_requests_have_types(rest, wrong, tmp_path, cache):
     assert len(complaints(REQUEST.format(rest), tmp_path, cache)) == wrong
 

@@ -252,12 +252,15 @@ def test_programs_say_what_is_wrong(engine):
     with pytest.raises(ValueError, match="mode is 'late'"):
         _native.Program(engine, **good | {"mode": "late"})
     for gradient in ("z.hidden", ("z", "hidden")):
-        with pytest.raises(TypeError, match="a gradient is a tuple of the name of its input, the part of it"):
+        with pytest.raises(TypeError, match="a gradient is a tuple of gradient.name, gradient.part"):
             _native.Program(engine, **good | {"gradients": [gradient]})
     with pytest.raises(ValueError, match="part is 'bias'; it must be 'hidden', 'weight' or 'input'"):
         _native.Program(engine, **good | {"gradients": [("z", "bias", _native.TYPES["float32"])]})
-    with pytest.raises(errors.CallTypeError, match="'z' is int32; floats are needed"):
-        _native.Program(engine, **good | {"gradients": [("z", "hidden", _native.TYPES["int32"])]})
+    for code, told in {_native.TYPES["int32"]: "int32", 99: "of no known type"}.items():
+        with pytest.raises(errors.CallTypeError, match=f"'z' is {told}; floats are needed"):
+            _native.Program(engine, **good | {"gradients": [("z", "hidden", code)]})
+    with pytest.raises(ValueError, match="part is 'hidden'; it must be 'sweep', 'merge', 'finish' or 'grad"):
+        _native.Program(engine, **good | {"slice": ("hidden", 8, 0)})
 
 
 ONE_LOSS = """logitile.loss @one vocab 7 outputs ["loss"] {

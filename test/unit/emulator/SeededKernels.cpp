@@ -60,7 +60,7 @@ static CompileRequest requestFor(SeededProgram::Schedule schedule, ElementType e
   request.spec.replace(request.spec.find("$GRADIENT"), 9, makesGradients ? R"( gradient of ["loss"] wrt ["z", "bias"])" : "");
   request.projections = {{"z", hidden, element, element, element}};
   if (makesGradients)
-    request.gradients = {{OperandPart::Hidden, "z", element}, {OperandPart::Weight, "z", element}, {OperandPart::Input, "bias"}};
+    request.gradients = {{"z", OperandPart::Hidden, element}, {"z", OperandPart::Weight, element}, {"bias", OperandPart::Input, ElementType::F32}};
   request.mode = makesGradients ? Mode::Early : Mode::Forward;
   request.tokens = kRows;
   request.chunks = 1;

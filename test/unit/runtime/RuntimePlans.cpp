@@ -30,7 +30,7 @@ public:
     plan.tokenTile = plan.memory.panelWidth = kPanel;
     plan.isSplit = options.gradients == PlanOptions::Gradients::Split;
     plan.code = kernelObject();
-    plan.projections = {{"z", kHidden, ElementType::F32}};
+    plan.projections = {{"z", kHidden, ElementType::F32, ElementType::F32, ElementType::F32}};
     addInputs();
     addBuffers();
     addForward();

@@ -34,9 +34,9 @@ Request request() {
   Request request;
   request.spec = "spec";
   request.locatedSpec = "spec with places";
-  request.projections = {{"z", kHidden, ElementType::F32}};
+  request.projections = {{"z", kHidden, ElementType::F32, ElementType::F32, ElementType::F32}};
   request.dense = {{"mask", ElementType::F32}};
-  request.gradients = {{OperandPart::Hidden, "z", ElementType::F32}};
+  request.gradients = {{"z", OperandPart::Hidden, ElementType::F32}};
   request.mode = Mode::Split;
   request.workspace = 1 << 20;
   request.target = "cpu:portable";

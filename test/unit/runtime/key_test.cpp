@@ -8,9 +8,10 @@ using namespace logitile;
 static Request request() {
   Request request;
   request.spec = "logitile.loss @a {}";
-  request.projections = {{"student", 64, ElementType::F32}, {"teacher", 32, ElementType::BF16}};
-  request.dense = {{"mask", ElementType::F32}};
-  request.gradients = {{OperandPart::Hidden, "student"}, {OperandPart::Input, "bias", ElementType::BF16}};
+  constexpr ElementType kF32 = ElementType::F32, kBF16 = ElementType::BF16;
+  request.projections = {{"student", 64, kF32, kF32, kF32}, {"teacher", 32, kBF16, kBF16, kBF16}};
+  request.dense = {{"mask", kF32}};
+  request.gradients = {{"student", OperandPart::Hidden, kF32}, {"bias", OperandPart::Input, kBF16}};
   request.mode = Mode::Early;
   request.workspace = 1 << 20;
   request.target = "cpu:avx2";
@@ -33,7 +34,7 @@ static const std::function<void(Request &)> kChanges[] = {
     [](Request &r) { r.gradients[1].owner = "biases"; },
     [](Request &r) { r.gradients[0].part = OperandPart::Weight; },
     [](Request &r) { r.gradients[1].element = ElementType::F32; },
-    [](Request &r) { r.gradients.push_back({OperandPart::Weight, "student"}); },
+    [](Request &r) { r.gradients.push_back({"student", OperandPart::Weight, ElementType::F32}); },
     [](Request &r) { r.gradients.pop_back(); },
     [](Request &r) { r.mode = Mode::Forward; },
     [](Request &r) { r.mode = Mode::Split; },
