@@ -1,6 +1,7 @@
-"""Writes what C, C++ and Python have of the enumerations of the dialect and of the members of a request.
+"""Writes what C, C++ and Python have of the enumerations of the dialect and of the
+members of a request.
 
-    make_sources.py RECORDS FOLDER     RECORDS: what `llvm-tblgen --dump-json` makes of LogitileAttrs.td
+    make_sources.py RECORDS FOLDER   RECORDS: what `llvm-tblgen --dump-json LogitileAttrs.td` prints
 
 Into the folder go
 
@@ -153,7 +154,8 @@ def main(given: str, folder: str) -> None:
     }  # fmt: skip
     for name, write in made.items():
         file, text = pathlib.Path(folder) / name, write(found)
-        if not file.exists() or file.read_text() != text:  # else all that includes it is compiled again
+        # else all that includes it is compiled again
+        if not file.exists() or file.read_text() != text:
             file.write_text(text)
 
 

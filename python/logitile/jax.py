@@ -1,5 +1,6 @@
-"""JAX: `import logitile.jax` tells XLA how heads are called, which a program that was exported needs where it
-is loaded. Calls of heads need no such import. What is here is written in frameworks/jax.
+"""JAX: `import logitile.jax` tells XLA how heads are called, which a program that was exported
+needs where it is loaded. Calls of heads need no such import. What is here is written in
+frameworks/jax.
 """
 
 from __future__ import annotations

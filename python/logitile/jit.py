@@ -30,25 +30,27 @@ def jit(
 
     Args:
         loss: what `lt.loss` made of a function.
-        reduction: "mean", "sum" or "none", applied to the output `loss` only. Left out: "mean" if there is a
-            loss.
+        reduction: "mean", "sum" or "none", applied to the output `loss` only. Left out:
+            "mean" if there is a loss.
         ignore_index: tokens whose ignoring input equals it count nowhere; None ignores nothing.
-        ignore: name of the lt.Token[int] input that tells ignored tokens. Left out: "target" if there is one.
+        ignore: name of the lt.Token[int] input that tells ignored tokens. Left out:
+            "target" if there is one.
         all_ignored: a mean over no token is "nan" or "zero".
         workspace: byte budget beyond inputs and outputs: "auto", an int, or text such as "512MiB".
         chunks: number of chunks of tokens, instead of a budget.
-        backend: "auto" (follows the arrays), "cpu", "cuda", "cuda:sm_90", "emu:sm_90", ...; or "reference",
-            the interpreter, which computes in float64 with all logits in memory.
+        backend: "auto" (follows the arrays), "cpu", "cuda", "cuda:sm_90", "emu:sm_90", ...; or
+            "reference", the interpreter, which computes in float64 with all logits in memory.
         weight_layout: "vd" for weights [V, D], "dv" for [D, V].
-        output_dtype: the type of float outputs, or "hidden" for that of the first hidden states or logits.
-            Left out: float32, which kernels write; another type is a conversion of the results.
+        output_dtype: the type of float outputs, or "hidden" for that of the first hidden states or
+            logits. Left out: float32, which kernels write; another type is a conversion of the
+            results.
         tiles: tile sizes such as "TM=64,TN=128", in the place of the target's own
             (docs/guides/tile-tables.md). Left out: those of tuning, or of the target's table.
         constants: values of the loss's keyword-only constants.
 
-    Returns: the head. A call of it returns what the loss returns: one array for a bare value, and a named
-        tuple for lt.Outputs, even of one output. So `lt.jit(lt.losses.logprob)` gives a tuple with one field,
-        `logprob`.
+    Returns: the head. A call of it returns what the loss returns: one array for a bare value, and a
+        named tuple for lt.Outputs, even of one output. So `lt.jit(lt.losses.logprob)` gives a tuple
+        with one field, `logprob`.
 
     Raises:
         CallTypeError, CallValueError: an option or a constant is not possible.
@@ -68,6 +70,6 @@ def jit(
 
 
 def kept_head(loss: Loss, **given: object) -> Head:
-    """What `lt.jit` makes, or a head that was made here before with the same options and constants."""
+    """A new head, or one that was made here before with the same options and constants."""
     head: Head = kept(Head, loss, given)
     return head

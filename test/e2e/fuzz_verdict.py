@@ -1,15 +1,15 @@
 """Calls of random losses, and whether what a head returns is wrong.
 
-The losses are not well-conditioned, so there must first be a right answer. It is what dense torch makes of
-the text of the loss in float64. A result is *decided* where torch in float32 finds it too, within DECIDED:
-for several orders of the vocabulary and the hidden axis and, unless logits lie on a grid, after changes of
-all inputs by a rounding. Elementary functions are then off by a unit in the last place, as those of any
-library may be. So a comparison that a rounding could turn decides nothing, while a value that is
-compared with itself does. A decided result is wrong if it is further than WRONG from the
-answer, or not finite. Answers that are not finite decide nothing; neither do gradients beside such outputs,
-nor the indices of a list of them.
-What docs/language.md allows beyond that follows from the largest exponent and the parts of a gradient. Losses
-with an exponent of plus infinity decide nothing.
+The losses are not well-conditioned, so there must first be a right answer. It is what dense torch
+makes of the text of the loss in float64. A result is *decided* where torch in float32 finds it too,
+within DECIDED: for several orders of the vocabulary and the hidden axis and, unless logits lie on a
+grid, after changes of all inputs by a rounding. Elementary functions are then off by a unit in the
+last place, as those of any library may be. So a comparison that a rounding could turn decides
+nothing, while a value that is compared with itself does. A decided result is wrong if it is further
+than WRONG from the answer, or not finite. Answers that are not finite decide nothing; neither do
+gradients beside such outputs, nor the indices of a list of them.
+What docs/language.md allows beyond that follows from the largest exponent and the parts of a
+gradient. Losses with an exponent of plus infinity decide nothing.
 """
 
 from __future__ import annotations
@@ -129,7 +129,8 @@ class Text(Arguments):
         """The same with an input of its own for each use of 'name', and the names of these.
 
         Args:
-            is_by_token: each has one for each token, too, so that gradients are not summed over tokens.
+            is_by_token: each has one for each token, too,
+                so that gradients are not summed over tokens.
         """
         source, uses = dense_torch.with_uses_apart(self.source, name)
         given = self.pairs | self.inputs
@@ -146,7 +147,9 @@ class Text(Arguments):
         return dense_torch.what_was_seen(self.source, pairs, inputs)
 
     def of_logits(self):
-        """The same text with logits in place of hidden states: the gradient of those is that of logits."""
+        """The same text with logits in place of hidden states:
+        the gradient of those is that of logits.
+        """
         given = {name: (h @ w.T, np.eye(len(w))) for name, (h, w) in self.pairs.items()}
         return self._like(given | self.inputs)
 
@@ -156,7 +159,8 @@ class Verdict:
     """What became of a case.
 
     Args:
-        kind: "right", "wrong", "undecided", "refused" (by the language), "failed" (by the compiler).
+        kind: "right", "wrong", "undecided", "refused" (by the language),
+            "failed" (by the compiler).
         errors: by result that is decided: how far it and the worst of torch's are from the answer.
         detail: a message.
     """
@@ -228,7 +232,7 @@ class Judge:
         self.answer = self._completed(exact)
 
     def _sizes(self, cotangent):
-        """LEAST of what gradients naturally are; of the vocabulary or the call, a sum over tokens."""
+        """Natural sizes of gradients. LEAST of a sum over tokens for vocabulary and call."""
         total = LEAST * sum(np.abs(up).sum() for up in cotangent.values())
         natural = natural_sizes(self.given, cotangent)
         is_sum = {name: self.axes.get(name) not in ("token", "dense", "logits", None) for name in natural}
@@ -296,7 +300,8 @@ class Judge:
     def _disturbed(self, rng):
         """All floats changed by up to a rounding; equal numbers of an input stay equal.
 
-        Those of inputs change by that of 1 at least: values of which they are a small part round so.
+        Those of inputs change by that of 1 at least:
+        values of which they are a small part round so.
         """
         given = dict(self.given)
         for name, item in given.items():
@@ -313,7 +318,7 @@ class Judge:
         return (2.0**-23 * size * rng.uniform(-1, 1, size.shape)).astype(np.float32)
 
     def error(self, name, found):
-        """How far a result is from the answer, against the answer's norm or what that naturally is."""
+        """How far a result is from the answer, relative to the answer's norm or natural size."""
         wanted = self.answer[name]
         found = np.asarray(found)
         if wanted.dtype.kind in "ib":
@@ -336,9 +341,10 @@ class Judge:
     def _rounding_of_parts(self, name):
         """What docs/language.md allows of a gradient whose parts cancel, in the unit of an error.
 
-        That is OF_PARTS of the parts that flow through softmaxes and means and beside them, and OF_EXPONENT
-        of them for each unit of the largest exponent. Where gradients of logits are kept in 16 bits for
-        products with hidden states or weights, 4 roundings of these come on top.
+        That is OF_PARTS of the parts that flow through softmaxes and means and beside them, and
+        OF_EXPONENT of them for each unit of the largest exponent. Where gradients of logits are
+        kept in 16 bits for products with hidden states or weights, 4 roundings of these come on
+        top.
         """
         name = name.removeprefix("grad ")
         exact = self.text.reference()[name]
@@ -349,7 +355,9 @@ class Judge:
         return float(allowed / max(np.linalg.norm(exact), self.sizes.get(name, 0.0), 1e-30))
 
     def _size_of_parts(self, name):
-        """How large the parts of every use are that flow through softmaxes and means and beside them."""
+        """How large the parts of every use are that flow through softmaxes and
+        means and beside them.
+        """
         owner, _, operand = name.partition(".")
         is_sum = self.axes.get(name) in ("vocab", "scalar")
         text, uses = self.text.by_use(owner, is_sum)

@@ -1,4 +1,6 @@
-"""dialect/types/make_sources.py: what C, C++ and Python get of members of a request, and of enumerations."""
+"""dialect/types/make_sources.py: what C, C++ and Python get of members of a request,
+and of enumerations.
+"""
 from __future__ import annotations
 
 import copy

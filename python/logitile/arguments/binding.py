@@ -1,4 +1,5 @@
-"""Binds the arguments of a call to the parameters of a loss, and checks names, shapes, dtypes and devices.
+"""Binds the arguments of a call to the parameters of a loss, and checks names, shapes,
+dtypes and devices.
 
 What arrays hold (indices in range, ignored tokens) is the business of indices.py.
 """
@@ -71,7 +72,7 @@ def specialised(signature: Signature, options: Options, given: Arguments) -> Spe
     return specialisation
 
 
-# ---- names -------------------------------------------------------------------------------------------------
+# ---- names ---------------------------------------------------------------------------------------
 
 
 def _check_names(signature: Signature, named: Mapping[str, object]) -> None:
@@ -163,7 +164,7 @@ def _what(parameter: Parameter) -> str:
     return " or ".join(words[kind.axis] for kind in parameter.kinds)
 
 
-# ---- projections -------------------------------------------------------------------------------------------
+# ---- projections ---------------------------------------------------------------------------------
 
 
 def _pair(name: str, item: object, several: bool) -> Pair:
@@ -273,7 +274,7 @@ def _common_extents(pairs: tuple[Pair, ...], options: Options) -> tuple[int, tup
     return vocab, leading
 
 
-# ---- other inputs ------------------------------------------------------------------------------------------
+# ---- other inputs --------------------------------------------------------------------------------
 
 
 def _specialisation(
@@ -353,7 +354,7 @@ def _check_dtype(name: str, array: Array, kind: Kind, parameter: Parameter, opti
     )
 
 
-# ---- what goes with a call ---------------------------------------------------------------------------------
+# ---- what goes with a call -----------------------------------------------------------------------
 
 
 def _check_divisor(array: Array | None, options: Options) -> None:

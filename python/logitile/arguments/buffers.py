@@ -81,8 +81,8 @@ def check_apart(buffers: Mapping[str, Array], arrays: Iterable[tuple[str, Array]
 def _overlaps_itself(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
     """Whether two entries of a matrix lie at the same place.
 
-    Entries that are i rows and j columns apart do where i * rows = j * columns, and the least such i and j
-    are the steps without their common divisor.
+    Entries that are i rows and j columns apart do where i * rows = j * columns, and the least such
+    i and j are the steps without their common divisor.
     """
     rows, columns = (abs(step) for step in strides)
     common = gcd(rows, columns)
@@ -91,11 +91,11 @@ def _overlaps_itself(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
     return columns // common < shape[0] and rows // common < shape[1]
 
 
-# ---- memory of two arrays ----------------------------------------------------------------------------------
+# ---- memory of two arrays ------------------------------------------------------------------------
 
 
 def share_memory(a: Array, b: Array) -> bool:
-    """Whether two arrays have an element in common; those of one matrix may take turns without it."""
+    """Whether two arrays share an element. Views of a matrix may interleave without it."""
     import numpy
 
     first, second = a.framework.elements(a), b.framework.elements(b)

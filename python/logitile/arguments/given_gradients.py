@@ -23,7 +23,8 @@ def checked_gradients(
 
     Raises:
         CallTypeError: it names no gradient, or is no array that can be written.
-        CallValueError: an array does not fit its gradient, or shares memory with another array of the call.
+        CallValueError: an array does not fit its gradient,
+            or shares memory with another array of the call.
     """
     if item is None:
         return {}

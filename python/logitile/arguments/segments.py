@@ -10,14 +10,15 @@ _MOST = 2**31 - 1
 
 
 class Segments:
-    """Which sequence each token of a call belongs to: the outputs are sums or means over sequences then.
+    """Which sequence each token of a call belongs to:
+    the outputs are sums or means over sequences then.
 
         lt.Segments(ids, count=3)               # an id from 0 to 2 for each token
         lt.Segments.from_lengths([5, 2, 9])     # three sequences, one behind the other: 16 tokens
 
     Args:
-        ids: integers in the leading dimensions of hidden. Tokens of one id are one sequence, wherever they
-            stand. A token of a negative id belongs to no sequence.
+        ids: integers in the leading dimensions of hidden. Tokens of one id are one sequence,
+            wherever they stand. A token of a negative id belongs to no sequence.
         count: the number of sequences, S. Some of them may have no token.
 
     Raises:
@@ -35,11 +36,13 @@ class Segments:
 
     @classmethod
     def from_lengths(cls, lengths: Any) -> Segments:
-        """Sequences that lie one behind the other, as in a packed batch: every token belongs to one.
+        """Sequences that lie one behind the other, as in a packed batch:
+        every token belongs to one.
 
         Args:
-            lengths: the number of tokens of each sequence, in their order: a list of ints, or integers [S].
-                Their sum is the number of tokens of the call, whose leading dimensions are read row by row.
+            lengths: the number of tokens of each sequence, in their order: a list of ints, or
+                integers [S]. Their sum is the number of tokens of the call, whose leading
+                dimensions are read row by row.
 
         Raises:
             CallTypeError: that is neither a list nor an array.

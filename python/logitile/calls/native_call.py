@@ -29,7 +29,8 @@ class NativeCall:
         inputs: every input, by name.
         like: the array that results lie beside.
         divisor: what replaces the denominator of a mean.
-        picks: lines of the loss that pick an entry by an index which it computes, as far as they are known.
+        picks: lines of the loss that pick an entry by an index which it computes,
+            as far as they are known.
     """
 
     plan: _native.Plan
@@ -134,8 +135,8 @@ def call_options(
 
 
 def _located(error: CallIndexError, picks: Sequence[Location]) -> CallIndexError:
-    """A plan may serve equal losses of other lines, so the line of a computed index is not in it; a plan
-    that was loaded has none.
+    """A plan may serve equal losses of other lines, so the line of a computed index is not in it;
+    a plan that was loaded has none.
     """
     if not error.is_computed or not picks:
         return error

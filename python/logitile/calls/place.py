@@ -11,7 +11,9 @@ from ..runtime.platforms import Platform, platform_of, target_of
 
 
 def thread_count() -> int:
-    """Threads of a call: LOGITILE_NUM_THREADS, else those of torch where it is imported, else the cores."""
+    """Threads of a call: LOGITILE_NUM_THREADS, else those of torch where it is imported,
+    else the cores.
+    """
     return native().thread_count(host_threads())
 
 

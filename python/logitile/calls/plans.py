@@ -1,8 +1,8 @@
 """Compiled plans as files: made by `head.compile`, saved, loaded and run, here or from C
 (runtime/logitile.h).
 
-A plan holds the program of a loss for an interval of numbers of tokens, and how its calls reduce the loss and
-which tokens they ignore.
+A plan holds the program of a loss for an interval of numbers of tokens, and how its calls reduce
+the loss and which tokens they ignore.
 """
 
 from __future__ import annotations
@@ -198,7 +198,8 @@ def _view(array: Array, name: str) -> Any:
 
 
 def load_plan(path: str | os.PathLike[str]) -> Plan:
-    """A plan that `save` wrote. Reduction and ignored tokens are as they were for the head that compiled it.
+    """A plan that `save` wrote. Reduction and ignored tokens are as they were for the
+    head that compiled it.
 
     Args:
         path: of the file. It holds machine code: load only files that you would run.

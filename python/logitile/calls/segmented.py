@@ -1,7 +1,9 @@
-"""Calls whose outputs are sums or means over sequences: a call per token, and sums of what it returns.
+"""Calls whose outputs are sums or means over sequences: a call per token,
+and sums of what it returns.
 
-What is written here is the same for every framework; see frameworks.segments for what it asks of one. The
-gradients of the tokens are those of their sequence's sum, so that the call needs no kernels of its own.
+What is written here is the same for every framework; see frameworks.segments for what it asks of
+one. The gradients of the tokens are those of their sequence's sum, so that the call needs no
+kernels of its own.
 """
 
 from __future__ import annotations
@@ -43,7 +45,9 @@ class TokenCalls(Protocol):
     def of_given(
         self, args: Any, inputs: Any, wrt: Iterable[str] | None
     ) -> tuple[TokenCode, dict[str, Any], Iterable[str] | None]:
-        """What computes a call to which logits may be given, its inputs and the names of its gradients."""
+        """What computes a call to which logits may be given,
+        its inputs and the names of its gradients.
+        """
 
 
 NOT_JOINED = (
@@ -66,7 +70,8 @@ class SegmentedCalls:
     Args:
         options: of the head. The reduction says what becomes of a sequence.
         ignoring: the name of the input that tells ignored tokens, "" where there is none.
-        weighted: calls per token, for those whose mean divides by the output `weight` if there is one.
+        weighted: calls per token, for those whose mean divides by the output
+            `weight` if there is one.
         divided: the same for calls with a divisor, through whose `weight` no gradient is lost.
     """
 
@@ -118,8 +123,8 @@ class SegmentedCalls:
     ) -> tuple[Any, dict[str, Any]]:
         """The outputs as of `outputs`, and gradients by name.
 
-        A mean over the output `weight` takes one more forward pass: the gradients of tokens depend on the
-        sums of the weights.
+        A mean over the output `weight` takes one more forward pass:
+        the gradients of tokens depend on the sums of the weights.
 
         Args:
             asked: without `grad_out`; its `grad_output` has a number, or one for each sequence.

@@ -1,4 +1,6 @@
-"""`python -m logitile cache`: the compiled programs on disk, for people (runtime/cache/DiskCache.h)."""
+"""`python -m logitile cache`: the compiled programs on disk,
+for people (runtime/cache/DiskCache.h).
+"""
 
 from __future__ import annotations
 

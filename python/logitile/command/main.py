@@ -1,4 +1,6 @@
-"""The command line: `python -m logitile COMMAND`. A command is a module with a function `add_to`."""
+"""The command line: `python -m logitile COMMAND`.
+A command is a module with a function `add_to`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""`python -m logitile tune`: tunes a loss on random arrays, or shows what was tuned (tuning/autotune.py)."""
+"""`python -m logitile tune`: tunes a loss on random arrays,
+or shows what was tuned (tuning/autotune.py).
+"""
 
 from __future__ import annotations
 
@@ -77,7 +79,7 @@ def _run(given: argparse.Namespace) -> int:
     return 0
 
 
-# ---- what to tune -----------------------------------------------------------------------------------------
+# ---- what to tune --------------------------------------------------------------------------------
 
 
 def _samples(loss: Loss, given: argparse.Namespace) -> dict[str, Any]:
@@ -116,7 +118,7 @@ def _threads(count: int | None) -> Iterator[None]:
                 os.environ[_THREADS] = before
 
 
-# ---- what was tuned ---------------------------------------------------------------------------------------
+# ---- what was tuned ------------------------------------------------------------------------------
 
 
 def _show(given: argparse.Namespace) -> int:

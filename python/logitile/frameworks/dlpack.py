@@ -11,7 +11,8 @@ from .dtypes import dtype_name
 if TYPE_CHECKING:
     import numpy
 
-_DEVICES = {1: "cpu", 2: "cuda", 3: "cpu", 13: "cuda"}  # DLDeviceType: kDLCPU, kDLCUDA, ...Host, ...Managed
+# DLDeviceType: kDLCPU, kDLCUDA, ...Host, ...Managed
+_DEVICES = {1: "cpu", 2: "cuda", 3: "cpu", 13: "cuda"}
 
 
 class Dlpack(Framework):

@@ -1,4 +1,4 @@
-"""What all parts of a head know of it: its loss, options and constants, and how its calls are made."""
+"""What all parts of a head know: its loss, options and constants, and how its calls are made."""
 
 from __future__ import annotations
 
@@ -52,7 +52,8 @@ class BoundLoss:
         return self._binder.constants
 
     def with_options(self: Own, **options: object) -> Own:
-        """The head of the same loss with other options of `lt.jit` or constants; what is not named stays.
+        """The head of the same loss with other options of `lt.jit` or constants;
+        what is not named stays.
 
         The same choice gives the same head, so that this may stand beside each call:
 

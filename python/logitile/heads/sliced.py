@@ -28,25 +28,26 @@ class SlicedHead(BoundLoss):
         grad_output: object = None,
         **inputs: object,
     ) -> SliceState:
-        """One sweep over a slice of the vocabulary: what this slice knows of each token. The states of all
-        slices go to `lt.merge`, and what it returns to `finish`, or to the next sweep:
+        """One sweep over a slice of the vocabulary: what this slice knows of each token. The states
+        of all slices go to `lt.merge`, and what it returns to `finish`, or to the next sweep:
 
-            where = {"column_offset": 4000, "vocab_size": 32000}  # weight has rows 4000 and following
+            where = {"column_offset": 4000, "vocab_size": 32000}  # of rows 4000, 4001, ...
             state = head.partial(hidden, weight, target=target, **where)
 
         Args:
-            args, inputs: as for a call, where weight has the rows of the slice, and Vocab and Dense inputs
-                their entries; all else is the same for every slice. Tensors that require a gradient are taken
-                as data.
+            args, inputs: as for a call, where weight has the rows of the slice, and Vocab and Dense
+                inputs their entries; all else is the same for every slice. Tensors that require a
+                gradient are taken as data.
             column_offset: the slice's first column.
             vocab_size: of all slices together.
             state: the merged state of the sweep before; left out for the first one.
-            wrt: names of the gradients that `finish_grad` shall make, for the first sweep; left out: none.
-            grad_output: as for `value_and_grad`. Forward sweeps look at its names only, backward ones at its
-                values too.
+            wrt: names of the gradients that `finish_grad` shall make, for the first sweep;
+                left out: none.
+            grad_output: as for `value_and_grad`. Forward sweeps look at its names only,
+                backward ones at its values too.
 
-        Returns: a state, which says in `next` what is to run once it is merged: a "forward" or a "backward"
-        sweep, or None.
+        Returns: a state, which says in `next` what is to run once it is merged:
+        a "forward" or a "backward" sweep, or None.
 
         Raises:
             CallError: the arguments do not fit, or the state is not that of all slices.
@@ -81,19 +82,20 @@ class SlicedHead(BoundLoss):
     ) -> dict[str, Any]:
         """The gradients of a slice, by name: those that the first `partial` named.
 
-        Gradients of weights, Vocab and Dense inputs are the slice's own and complete. Those of hidden states
-        are this slice's part: the sum over all slices is the gradient. Those of Token and Scalar inputs come
-        from merged states: complete, and the same on every slice.
+        Gradients of weights, Vocab and Dense inputs are the slice's own and complete. Those of
+        hidden states are this slice's part: the sum over all slices is the gradient. Those of Token
+        and Scalar inputs come from merged states: complete, and the same on every slice.
 
         Args:
             state: of all slices, merged, after the last sweep.
             args, inputs, column_offset, vocab_size: those of this slice, as for `partial`.
             grad_output: as for `value_and_grad`; left out where a backward sweep had it.
-            grad_dtype: "float32" for gradients in that type; left out, each has the type of its input.
+            grad_dtype: "float32" for gradients in that type; left out,
+                each has the type of its input.
 
         Raises:
-            CallError: the arguments do not fit, slices or sweeps are missing, or the state is of another
-                head.
+            CallError: the arguments do not fit, slices or sweeps are missing,
+                or the state is of another head.
         """
         where = (column_offset, vocab_size)
         return slices.finish_grad(self._binder, state, args, inputs, where, grad_output, grad_dtype)
@@ -102,11 +104,12 @@ class SlicedHead(BoundLoss):
         """The head inside of `jax.shard_map`, where each device has a slice of the vocabulary.
 
         Args:
-            axis: of the mesh, over which weights, Vocab and Dense inputs are sharded in equal slices.
+            axis: of the mesh, over which weights,
+                Vocab and Dense inputs are sharded in equal slices.
 
-        Returns: a function with the arguments and results of the head, for one device: weights, Vocab and
-            Dense inputs are its slice, all else is that of all slices. Its loss is a mean over the device's
-            tokens.
+        Returns: a function with the arguments and results of the head, for one device: weights,
+            Vocab and Dense inputs are its slice, all else is that of all slices. Its loss is a mean
+            over the device's tokens.
 
         Raises:
             CallTypeError: 'axis' is no name, or the process has no JAX.

@@ -88,7 +88,9 @@ def explained(programs: Programs, call: Call, grad: Iterable[str] | None, timing
 
 
 def _measured(call: Call, program: Program, engine: Engine) -> dict[str, dict[str, Any]]:
-    """What the engine tells of each kernel: in the quicker of two calls after a first one, which warms up."""
+    """What the engine tells of each kernel: in the quicker of two calls after a first one,
+    which warms up.
+    """
     runs = []
     for _ in range(3):
         engine.clear_history()

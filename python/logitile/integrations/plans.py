@@ -1,8 +1,10 @@
-"""Tensor parallel plans of an output layer: where its hidden states and its slice of the vocabulary are.
+"""Tensor parallel plans of an output layer:
+where its hidden states and its slice of the vocabulary are.
 
-A plan wraps the layer: Transformers replaces its forward, PyTorch's parallelize_module registers hooks. Both
-make DTensors of what goes in, and gather the logits that come out. A head needs no logits, so what wraps the
-layer is set aside, and hidden states become DTensors here. Nothing here imports Transformers.
+A plan wraps the layer: Transformers replaces its forward, PyTorch's parallelize_module registers
+hooks. Both make DTensors of what goes in, and gather the logits that come out. A head needs no
+logits, so what wraps the layer is set aside, and hidden states become DTensors here. Nothing here
+imports Transformers.
 """
 
 from __future__ import annotations
@@ -25,7 +27,8 @@ _REMEDY = (
     "of torch.distributed.tensor.parallel"
 )
 
-# A hook that is set aside: the attribute of a layer with its hooks, the number in them, and the hook.
+# A hook that is set aside: the attribute of a layer with its hooks,
+# the number in them, and the hook.
 _Hook = tuple[str, int, Callable[..., Any]]
 
 
@@ -34,12 +37,14 @@ class Plan:
     """What a tensor parallel plan does around a linear layer.
 
     Args:
-        mesh: of one axis, whose processes have the slices; None where the plan leaves the layer whole.
+        mesh: of one axis, whose processes have the slices;
+            None where the plan leaves the layer whole.
         incoming: the placement of hidden states that are plain tensors.
         outgoing: the placement of the logits.
         is_local: whether the logits become plain tensors.
         own: the forward that Transformers gave the layer; None where hooks do the same.
-        hooks: of PyTorch: one before the layer's forward and one behind it; none where `own` is there.
+        hooks: of PyTorch: one before the layer's forward and one behind it;
+            none where `own` is there.
     """
 
     mesh: Any
@@ -53,8 +58,8 @@ class Plan:
         return self
 
     def placed(self, hidden: Tensor) -> Any:
-        """Hidden states [..., D] as a DTensor; one is left as it is. Its gradient goes back as one of the
-        plain tensor, complete for this process's tokens.
+        """Hidden states [..., D] as a DTensor; one is left as it is. Its gradient goes back as one
+        of the plain tensor, complete for this process's tokens.
         """
         from torch.distributed.tensor import DTensor
 
@@ -169,7 +174,7 @@ def check_weight(layer: nn.Linear, plan: Plan, owner: str) -> None:
         )
 
 
-# ---- reading -----------------------------------------------------------------------------------------------
+# ---- reading -------------------------------------------------------------------------------------
 
 
 def _of_forward(layer: nn.Linear, owner: str) -> Plan | None:
@@ -223,7 +228,7 @@ def _nothing(*args: Any) -> None:
     """Stands for a hook that is set aside."""
 
 
-# ---- what a head can take ----------------------------------------------------------------------------------
+# ---- what a head can take ------------------------------------------------------------------------
 
 
 def _check_style(style: str, owner: str) -> None:

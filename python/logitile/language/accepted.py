@@ -1,4 +1,6 @@
-"""Calls of the language's functions with arguments that these do not take: NumPy's and torch's have more."""
+"""Calls of the language's functions with arguments that these do not take:
+NumPy's and torch's have more.
+"""
 
 from __future__ import annotations
 

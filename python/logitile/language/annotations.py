@@ -57,7 +57,8 @@ class Annotation:
     Args:
         kinds: the alternatives.
         optional: whether None is one too.
-        constant: whether `float` is one too: then lt.jit takes it as a constant, and a call as a number.
+        constant: whether `float` is one too: then lt.jit takes it as a constant,
+            and a call as a number.
     """
 
     kinds: tuple[Kind, ...]
@@ -93,7 +94,9 @@ class ScalarAnnotation(Annotation):
 
 
 class Subscripted:
-    """`lt.Token`, `lt.Vocab` and `lt.Dense`: an annotation once the element type is given in brackets."""
+    """`lt.Token`, `lt.Vocab` and `lt.Dense`:
+    an annotation once the element type is given in brackets.
+    """
 
     def __init__(self, axis: str, elements: tuple[type, ...], has_entries: bool = False):
         self.axis = axis

@@ -1,4 +1,6 @@
-"""What a traced value cannot do, and what to write instead: Python and array libraries want its number."""
+"""What a traced value cannot do, and what to write instead:
+Python and array libraries want its number.
+"""
 
 from __future__ import annotations
 
@@ -205,7 +207,9 @@ _OPERATORS = {
 
 
 def _first_traced(items: list[object]) -> Refusals:
-    """The traced value among the arguments of a torch function; it may sit in a list, as in torch.stack."""
+    """The traced value among the arguments of a torch function; it may sit in a list,
+    as in torch.stack.
+    """
     for item in items:
         if isinstance(item, Refusals):
             return item

@@ -2,8 +2,8 @@
 
 Functions of the language are not here but in `language`: a loss uses them alone.
 
-For selected rows only, such as the last token of each sequence, index hidden: head(hidden[:, -1], weight,
-...).
+For selected rows only, such as the last token of each sequence, index hidden:
+head(hidden[:, -1], weight, ...).
 """
 
 from __future__ import annotations

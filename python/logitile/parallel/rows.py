@@ -21,7 +21,8 @@ def unpacked(data: Tensor, like: Mapping[str, Tensor]) -> dict[str, Tensor]:
     found, first = {}, 0
     for name, row in like.items():
         size = row.numel() * row.element_size()
-        part = data[first : first + size] if size else data.new_empty(0)  # bytes of nothing lie anywhere
+        # bytes of nothing lie anywhere
+        part = data[first : first + size] if size else data.new_empty(0)
         found[name] = part.view(row.dtype).reshape(row.shape)
         first += _up(size)
     return found

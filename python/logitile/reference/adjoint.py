@@ -9,7 +9,9 @@ import numpy as np
 
 @dataclass(eq=False)
 class Adjoint:
-    """The gradient that reaches a value, and where it is blocked and 0; both have the value's shape."""
+    """The gradient that reaches a value, and where it is blocked and 0;
+    both have the value's shape.
+    """
 
     value: np.ndarray
     blocked: np.ndarray

@@ -41,7 +41,8 @@ class Rewriting:
 
         Args:
             type: of the result; by default what the table of scalar operations says.
-            varying: whether the result differs along the vocabulary; by default as soon as an operand does.
+            varying: whether the result differs along the vocabulary;
+                by default as soon as an operand does.
         """
         if type is None:
             type = result_type(name, [operand.type for operand in operands])

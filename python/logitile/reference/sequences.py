@@ -39,7 +39,8 @@ class Sequences:
         """The outputs of sequences from those of tokens, by name.
 
         Raises:
-            CallError: the segments do not fit, an output is a list, or a divisor has no loss to divide.
+            CallError: the segments do not fit, an output is a list,
+                or a divisor has no loss to divide.
         """
         self._check_outputs(call)
         tokens = _tokens_of_sequences(call, self._told)

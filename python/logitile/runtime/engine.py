@@ -45,8 +45,9 @@ def history() -> list[dict[str, Any]]:
 def check() -> None:
     """Waits for GPUs and tells of indices outside the vocabulary that calls on them have met.
 
-    Such calls do not wait: their tokens' results are NaN, -1 or False, and the error is raised here or by any
-    later call. With the environment variable LOGITILE_CHECK=1 each call waits and raises it itself.
+    Such calls do not wait: their tokens' results are NaN, -1 or False, and the error is raised here
+    or by any later call. With the environment variable LOGITILE_CHECK=1 each call waits and raises
+    it itself.
 
     Raises:
         CallIndexError: a call has met one, since the last error of this kind.

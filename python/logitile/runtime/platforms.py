@@ -1,4 +1,6 @@
-"""Kinds of devices, as the native module knows them: what code is made for, and where it finds arrays."""
+"""Kinds of devices, as the native module knows them: what code is made for,
+and where it finds arrays.
+"""
 
 from __future__ import annotations
 
@@ -67,7 +69,8 @@ def device_target(platform: str, ordinal: int) -> str:
 def device_model(target: str, ordinal: int) -> tuple[str, str]:
     """What times depend on: the name of a device, and its driver or the instruction set.
 
-    "none" stands for both where there is no such device: code for it may be looked at, but is never timed.
+    "none" stands for both where there is no such device: code for it may be looked at,
+    but is never timed.
     """
     try:
         return native().device_model(target, ordinal)

@@ -1,8 +1,9 @@
-"""The vocabulary in slices: each caller has some rows of the weight, and what it knows of a token is merged
-with what the others know.
+"""The vocabulary in slices: each caller has some rows of the weight, and what it knows of a token
+is merged with what the others know.
 
-A program runs its sweeps over the vocabulary one at a time: `partial` runs one over a slice, `merge` joins
-what it left on several slices. After the last one, `finish` has the outputs and `finish_grad` the gradients.
+A program runs its sweeps over the vocabulary one at a time: `partial` runs one over a slice,
+`merge` joins what it left on several slices. After the last one, `finish` has the outputs and
+`finish_grad` the gradients.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from ..spec.loss_spec import LossSpec
 from .parts import inputs_of, of_side, part_of, run, slice_inputs
 from .states import SliceState, Source, check_complete, check_pair, joined, told
 
-# ---- one sweep over a slice --------------------------------------------------------------------------------
+# ---- one sweep over a slice ----------------------------------------------------------------------
 
 
 def partial(
@@ -95,7 +96,9 @@ def swept(
 
 
 def check_sweeps(source: Source) -> None:
-    """A loss without sweeps has to read something per token: nothing else tells how many tokens there are."""
+    """A loss without sweeps has to read something per token:
+    nothing else tells how many tokens there are.
+    """
     if not any(source.sweeps) and not any(axis == "token" for _, axis in source.axes):
         raise CallValueError(
             f"'{source.name}' depends on no logit and on no input per token, so its slices have nothing to "
@@ -104,8 +107,8 @@ def check_sweeps(source: Source) -> None:
 
 
 def merge(states: Iterable[SliceState]) -> SliceState:
-    """Joins the states that one sweep left on slices of the vocabulary, in any order. What was merged merges
-    again.
+    """Joins the states that one sweep left on slices of the vocabulary, in any order.
+    What was merged merges again.
 
     Args:
         states: of the same head and sweep, for the same tokens; their columns do not overlap.
@@ -135,7 +138,7 @@ def _merged(a: SliceState, b: SliceState) -> SliceState:
     return replace(a, rows={name: outputs[name] for name in a.rows}, columns=columns)
 
 
-# ---- the end -----------------------------------------------------------------------------------------------
+# ---- the end -------------------------------------------------------------------------------------
 
 
 def finish(binder: Binder, state: SliceState) -> Any:
@@ -189,7 +192,8 @@ def finish_grad(
 
 
 def slice_gradients(state: SliceState, call: Call, offset: int, wanted: Wanted) -> dict[str, Any]:
-    """The gradients of a slice by name, from the merged state of all sweeps, which has the cotangents.
+    """The gradients of a slice by name, from the merged state of all sweeps,
+    which has the cotangents.
 
     Those that `wanted` has in float32 stay so.
     """
@@ -203,7 +207,7 @@ def slice_gradients(state: SliceState, call: Call, offset: int, wanted: Wanted) 
     return finished(call, {**gradients, **cast_back(call, others, gradients, wanted.dtype)})
 
 
-# ---- arguments ---------------------------------------------------------------------------------------------
+# ---- arguments -----------------------------------------------------------------------------------
 
 
 def _bound(
@@ -227,7 +231,8 @@ def bound_to_slice(
     vocabulary.
 
     Args:
-        args, inputs: as a user gives them: where torch casts automatically, hidden and weights are rounded.
+        args, inputs: as a user gives them: where torch casts automatically,
+            hidden and weights are rounded.
         where: column_offset and vocab_size.
 
     Raises:
@@ -293,7 +298,9 @@ def begun_source(binder: Binder, call: Call, wrt: Iterable[str], grad_output: ob
 
 
 def _check_lists(spec: LossSpec) -> None:
-    """Programs of slices have code for each place of a list that is read. They give no other lists."""
+    """Programs of slices have code for each place of a list that is read.
+    They give no other lists.
+    """
     for output in spec.outputs:
         op = spec.ops[output.value]
         if op.places is not None and not op.is_ranked:

@@ -1,4 +1,6 @@
-"""`lt.autotune`: the tile sizes and threads with which the calls of a head are quickest on this machine."""
+"""`lt.autotune`: the tile sizes and threads with which the calls of a head are
+quickest on this machine.
+"""
 
 from __future__ import annotations
 
@@ -40,24 +42,25 @@ _COMPILING = 0.5  # share of the time in which contenders are compiled
 def autotune(
     head: Head, /, *args: object, budget_s: float = 30.0, grad: Iterable[str] | None = None, **inputs: object
 ) -> Tuning:
-    """Finds the tiles and threads with which such calls are quickest, by measuring, and has later calls
-    take them: those of this process, and of others on the same machine.
+    """Finds the tiles and threads with which such calls are quickest, by measuring, and has later
+    calls take them: those of this process, and of others on the same machine.
 
         lt.autotune(head, hidden, weight, target=labels, budget_s=10)
 
-    The cost model ranks the sizes in the table of the target. The best are run in turns, in three rounds or
-    more; those that are clearly slower drop out. Results are in tuning.sqlite in the folder of the disk
-    cache, under all that the program depends on but the compiler, with the device and its driver or
-    instruction set. Calls take them where the number of tokens is within a factor of 4, of the nearest one
-    that was tuned.
+    The cost model ranks the sizes in the table of the target. The best are run in turns, in three
+    rounds or more; those that are clearly slower drop out. Results are in tuning.sqlite in the
+    folder of the disk cache, under all that the program depends on but the compiler, with the
+    device and its driver or instruction set. Calls take them where the number of tokens is within a
+    factor of 4, of the nearest one that was tuned.
 
     Args:
         head: of lt.jit.
         args, inputs: as for a call, with data: it is run, and what it returns is dropped.
-        budget_s: seconds, roughly. The default is measured whatever they are; where there is no time to
-            measure another one three times, nothing is kept.
-        grad: names of gradients, an empty sequence for none. Left out: what autograd would ask for where a
-            tensor requires a gradient, else hidden and weight, as `value_and_grad` without arguments.
+        budget_s: seconds, roughly. The default is measured whatever they are; where there is no
+            time to measure another one three times, nothing is kept.
+        grad: names of gradients, an empty sequence for none. Left out: what autograd would ask for
+            where a tensor requires a gradient, else hidden and weight, as `value_and_grad` without
+            arguments.
 
     Raises:
         CallError: the arguments do not fit, or the budget is none.
@@ -101,7 +104,8 @@ def tune(call: Call, wanted: Wanted, budget: float, table: Sequence[str] | None 
     """
     start = time.perf_counter()
     key, name = default_key(call, wanted), call.form.spec.name
-    engine = native().Engine(disk_cache="")  # losers are not worth a place in the caches of this process
+    # losers are not worth a place in the caches of this process
+    engine = native().Engine(disk_cache="")
     device, driver = tuned.model_of(key.target, call.pairs[0].hidden.device)
     search = _Search(call, key, engine, start + budget, start)
     task = search.program(Candidate("", key.threads)).task
@@ -150,8 +154,8 @@ class _Search:
     def ranked(
         self, table: Sequence[str] | None, before: Iterable[TuneRecord], progress: Progress
     ) -> list[Candidate]:
-        """The default, then all others by prediction: the sizes of the table, what was chosen before for as
-        many tokens, and the best sizes with fewer threads.
+        """The default, then all others by prediction: the sizes of the table, what was chosen
+        before for as many tokens, and the best sizes with fewer threads.
 
         Raises:
             CallValueError, CompileError, TargetError: there is no program with the default.
@@ -186,9 +190,9 @@ class _Search:
             candidate.refusal = _reason(error)
 
     def compile(self, candidates: Sequence[Candidate], progress: Progress) -> None:
-        """Makes contenders of the default, what was chosen before and the best others, as many as there is
-        time for, and runs each once. What was chosen before takes part however slow it seems: calls take it
-        now, and a first run on a busy machine says little.
+        """Makes contenders of the default, what was chosen before and the best others, as many as
+        there is time for, and runs each once. What was chosen before takes part however slow it
+        seems: calls take it now, and a first run on a busy machine says little.
 
         Raises: as for a call with the default.
         """
@@ -247,8 +251,8 @@ def _over() -> None:
 
 
 def _taken_first(candidates: Iterable[Candidate], seconds: Callable[[Candidate], float]) -> list[Candidate]:
-    """In order of their times, but what calls take now comes first: it must not lose its place because it was
-    not measured.
+    """In order of their times, but what calls take now comes first:
+    it must not lose its place because it was not measured.
     """
     return sorted(candidates, key=lambda one: (not one.was_chosen, seconds(one)))
 
@@ -292,7 +296,9 @@ def _records(
 
 
 def _keep(records: tuple[TuneRecord, ...]) -> bool:
-    """On disk, or where that cannot be in memory. One configuration alone says nothing about others."""
+    """On disk, or where that cannot be in memory.
+    One configuration alone says nothing about others.
+    """
     if len(records) < 2:
         return False
     (record,) = [one for one in records if one.chosen]

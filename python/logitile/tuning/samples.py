@@ -1,4 +1,6 @@
-"""Random arguments of a loss, made from its signature: for measuring, where nobody has real ones at hand."""
+"""Random arguments of a loss, made from its signature: for measuring,
+where nobody has real ones at hand.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Gradients that the first sweep stores, but for a factor of each token: GPUs, operands of bfloat16."""
+"""Gradients that the first sweep stores, but for a factor of each token:
+GPUs, operands of bfloat16.
+"""
 
 import logitile as lt
 import numpy as np
@@ -53,7 +55,9 @@ def independent(z: lt.Logits, sign: lt.Token[float]):
 
 
 def operands(std=1.0, peak=0.0):
-    """Hidden states and a weight, whose logits have that spread; `peak` is added to the last of them."""
+    """Hidden states and a weight, whose logits have that spread;
+    `peak` is added to the last of them.
+    """
     random = np.random.default_rng(3)
     hidden = random.standard_normal((TOKENS, HIDDEN))
     weight = random.standard_normal((VOCAB, HIDDEN)) * std / np.sqrt(HIDDEN)

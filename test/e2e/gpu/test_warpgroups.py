@@ -1,7 +1,8 @@
-"""Losses whose logits are products of warpgroups, on the emulator of sm_90a or on a GPU that is one.
+"""Losses whose logits are products of warpgroups,
+on the emulator of sm_90a or on a GPU that is one.
 
-Shapes are one or two tiles and a ragged rest on each axis, or none. test_emulator.py has what is the same
-for all GPUs.
+Shapes are one or two tiles and a ragged rest on each axis, or none.
+test_emulator.py has what is the same for all GPUs.
 """
 
 import dataclasses
@@ -55,7 +56,7 @@ def test_every_loss_under_another_schedule(index, name, monkeypatch):
 
 @pytest.mark.parametrize("index, shape", list(enumerate(SHAPES)))
 def test_tails(index, shape, monkeypatch):
-    """Some of operands that start in the middle of 16 bytes, for which there is a loop of its own."""
+    """Some operands start in the middle of 16 bytes. There is a separate loop for them."""
     check_orders(tailed(*shape, DTYPES[index % 2], unaligned=index % 4 == 3), monkeypatch)
 
 
@@ -130,7 +131,7 @@ def barriers(made):
 
 @pytest.mark.skipif(is_on_gpu(TARGET), reason="GPUs do not count")
 def test_operands_come_as_boxes():
-    """The loop over a shared axis then has no barriers; threads that copy need one for each block."""
+    """The loop over a shared axis has no barriers then. Copying threads need one per block."""
     short, long, copied = (
         barriers(tailed(130, hidden, 129, "bfloat16", unaligned))
         for hidden, unaligned in ((64, False), (640, False), (640, True))

@@ -1,4 +1,4 @@
-"""Losses that nobody would write are right wherever torch is: a part of what fuzz_losses.py runs."""
+"""Strange random losses are right wherever torch is: a part of what fuzz_losses.py runs."""
 
 import dataclasses
 import os
@@ -70,7 +70,7 @@ def test_the_reference_agrees_with_dense_torch_on_the_same_text(first):
             assert error < fuzz_verdict.DECIDED, (name, seed, error, case.loss.source)
 
 
-# ---- what finds them ---------------------------------------------------------------------------------------
+# ---- what finds them -----------------------------------------------------------------------------
 
 
 def spoil(monkeypatch, change):
@@ -124,7 +124,9 @@ def test_parts_of_a_gradient_are_those_of_every_use():
 
 
 def test_parts_of_a_gradient_are_those_of_every_softmax():
-    """What flows through the softmax and beside it cancels, inside a logsumexp that has parts of its own."""
+    """What flows through the softmax and beside it cancels,
+    inside a logsumexp that has parts of its own.
+    """
     sizes = []
     inner = "lt.sum(lt.softmax(1e4 * z) ** 2.0)"
     for line in (inner, f"lt.logsumexp(u * {inner})"):

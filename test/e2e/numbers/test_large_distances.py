@@ -1,4 +1,6 @@
-"""Distances between large logits are small and often exact: what they meet is not rounded as logits are."""
+"""Distances between large logits are small and often exact:
+what they meet is not rounded as logits are.
+"""
 
 import logitile as lt
 import numpy as np
@@ -20,7 +22,9 @@ BESIDE_OTHERS = {
 @pytest.mark.contract("5 one value")
 @pytest.mark.parametrize("name", BESIDE_OTHERS)
 def test_a_small_distance_of_large_logits_stays_exact_beside_others(name):
-    """Logits are 2^30, and two of them 64 less: these are numbers of float32, their sums with u are not."""
+    """Logits are 2^30, and two of them 64 less: these are numbers of float32,
+    their sums with u are not.
+    """
 
     @lt.loss
     def loss(z: lt.Logits, y: lt.Token[int], u: lt.Vocab[float], s: lt.Scalar):

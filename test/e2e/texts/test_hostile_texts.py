@@ -1,4 +1,6 @@
-"""Texts and requests that nobody checked, in the native module: errors, after which the process goes on."""
+"""Texts and requests that nobody checked, in the native module: errors,
+after which the process goes on.
+"""
 
 import re
 import threading

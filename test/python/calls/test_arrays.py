@@ -200,7 +200,8 @@ def test_everything_that_a_call_reads_is_on_one_device():
         lt.merge([state, elsewhere])
     with pytest.raises(lt.CallValueError, match="'hidden' is on cpu but 'state' is on cuda:1"):
         head.finish_grad(elsewhere, x, w, target=target, **parts)
-    with pytest.raises(lt.TargetError):  # there is no such GPU: it is not the CPU that reads its memory
+    # there is no such GPU: it is not the CPU that reads its memory
+    with pytest.raises(lt.TargetError):
         lt.merge([replace(elsewhere, columns=((0, 2),)), replace(elsewhere, columns=((2, 5),))])
     with pytest.raises(lt.TargetError):
         head.finish(elsewhere)

@@ -149,7 +149,7 @@ def test_a_head_tells_what_it_was_bound_to():
     assert repr(head) == "<head of 'cross_entropy', label_smoothing=0.1, reduction='sum', workspace=1024>"
 
 
-# ---- other options of a head -------------------------------------------------------------------------------
+# ---- other options of a head ---------------------------------------------------------------------
 
 
 @pytest.mark.contract("2 other options")

@@ -1,4 +1,4 @@
-"""Compiled programs of JAX that outlive the process: its compilation cache, and exported programs."""
+"""JAX programs that outlive the process: its compilation cache, and exported programs."""
 
 import os
 import pathlib

@@ -1,4 +1,6 @@
-"""logitile.integrations.pytorch against torch's own function, on its path with dense logits in float64."""
+"""logitile.integrations.pytorch against torch's own function,
+on its path with dense logits in float64.
+"""
 
 import dataclasses
 import inspect

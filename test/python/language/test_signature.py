@@ -1,4 +1,6 @@
-"""What a loss's parameters may be: annotations, names and defaults, checked when the loss is decorated."""
+"""What a loss's parameters may be: annotations, names and defaults,
+checked when the loss is decorated.
+"""
 
 from __future__ import annotations
 
@@ -225,7 +227,7 @@ def test_only_functions_are_losses():
     assert str(caught.value) == "lt.loss decorates a function, not 3"
 
 
-# ---- constants that a call may give ------------------------------------------------------------------------
+# ---- constants that a call may give --------------------------------------------------------------
 
 
 def test_a_coefficient_is_an_input_and_a_constant():

@@ -1,4 +1,6 @@
-"""Refusals of Python and of array libraries that would look at a traced number, with their full text."""
+"""Refusals of Python and of array libraries that would look at a traced number,
+with their full text.
+"""
 
 import concurrent.futures
 import copy
@@ -33,7 +35,7 @@ def reduced_by_sum(use):
     return loss
 
 
-# ---- Python that would look at a number --------------------------------------------------------------------
+# ---- Python that would look at a number ----------------------------------------------------------
 
 NO_TRUTH = (
     "has no truth value while the loss is traced: 'if', 'while', 'and', 'or', 'not', 'in', chained "
@@ -310,7 +312,7 @@ def test_another_trace():
     )
 
 
-# ---- array libraries ---------------------------------------------------------------------------------------
+# ---- array libraries -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("use", "text"), [
@@ -356,7 +358,7 @@ def test_numpy_scalars_are_constants():
     assert body == other
 
 
-# ---- names -------------------------------------------------------------------------------------------------
+# ---- names ---------------------------------------------------------------------------------------
 
 
 def test_unknown_function():
@@ -409,7 +411,7 @@ def test_outputs_attribute():
     assert str(caught.value) == "this lt.Outputs has no field 'entropi'; did you mean 'entropy'?"
 
 
-# ---- depth -------------------------------------------------------------------------------------------------
+# ---- depth ---------------------------------------------------------------------------------------
 
 TOO_DEEP = (
     "'loss' nests more deeply than Python's recursion limit of 1000; a function that calls itself needs an "

@@ -12,7 +12,8 @@ import torch
 def constant(
     function: Callable[..., str], first: Any, second: Any, token: str, given: Mapping[str, Any]
 ) -> str:
-    """`function(first, second, given)`, computed while a graph is made, which holds for these alone.
+    """`function(first, second, given)`, computed while a graph is made,
+    which holds for these alone.
 
     Args:
         function: gives a text.
@@ -20,7 +21,8 @@ def constant(
         given: plain values, by name; a graph is made anew for other ones.
     """
     texts, others = {}, {}
-    for name, item in given.items():  # a number that has changed is a symbol, until something asks for it
+    # a number that has changed is a symbol, until something asks for it
+    for name, item in given.items():
         if isinstance(item, float):
             texts[name] = item.hex()
         elif isinstance(item, int) and not isinstance(item, bool):

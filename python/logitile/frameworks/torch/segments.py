@@ -100,7 +100,7 @@ class Summed(torch.autograd.Function):
         return torch.stack(slices), 0
 
 
-# ---- operators ---------------------------------------------------------------------------------------------
+# ---- operators -----------------------------------------------------------------------------------
 
 _library = torch.library.Library("logitile", "FRAGMENT")
 _tags = (torch.Tag.pt2_compliant_tag,)

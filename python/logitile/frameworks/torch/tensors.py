@@ -19,7 +19,8 @@ from ..arrays import Array, Framework, Recorded, no_data
 from ..dtypes import name_of
 from .autograd import differentiable
 
-_device_name = functools.lru_cache(maxsize=64)(str)  # devices of torch make their name anew each time
+# devices of torch make their name anew each time
+_device_name = functools.lru_cache(maxsize=64)(str)
 
 
 class Torch(Framework):
@@ -91,8 +92,8 @@ class Torch(Framework):
         return self.describe(array.source.to(getattr(torch, array.rounded_to)), "operand")
 
     def stream(self, like: Array) -> Any:
-        """Workspace comes from torch's allocator in the order of its current stream, which CUDA graphs can
-        capture.
+        """Workspace comes from torch's allocator in the order of its current stream,
+        which CUDA graphs can capture.
         """
         if like.device is None or like.device == "cpu":
             return None
