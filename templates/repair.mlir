@@ -1,5 +1,5 @@
-// Gradients that a sweep has stored, made once more for tiles with a token whose reference was too
-// low. There are hardly ever any: all other tiles end at once.
+// Recomputes gradients that a sweep has stored, for tiles with a token whose reference was too
+// low. This is rare: all other tiles end at once.
 logitile.template @repair<TM, TN, TK, SPLIT, V, acc> for repair(
     %tokenCount: index from tokens, %vocabSplitFirst: index from vocab_split_first, %vocabSplitEnd: index from vocab_split_end,
     %raised: !logitile.view<? x i32> from "raised", %hiddens: !logitile.hiddens, %weights: !logitile.weights,

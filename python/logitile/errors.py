@@ -80,8 +80,8 @@ class FaultParty:
         who: "thread 33 (warp 1, lane 1)", "copy engine of thread 33", ...
         action: "earlier write", "later read", "waits", ...
         instruction: as LLVM IR calls it: "load shared", "llvm.nvvm.cp.async...".
-        operation: of stage `tiles`, which the instruction is made of: "logitile.project";
-            "" where there is none.
+        operation: of stage `tiles`, from which the instruction comes: "logitile.project";
+            "" if there is none.
         places: where that was written: the line of the skeleton or of the text,
             then the launch or the loss.
     """

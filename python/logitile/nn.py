@@ -84,7 +84,7 @@ class LinearLoss(Module):
         return super().__getattr__(name)
 
     def reset_parameters(self) -> None:
-        """The module's own parameters are drawn anew, as those of torch.nn.Linear are."""
+        """Draws new values for the module's own parameters, like torch.nn.Linear."""
         bound = 1 / math.sqrt(self.hidden_size)
         for parameter in self.parameters():
             torch.nn.init.uniform_(parameter, -bound, bound)

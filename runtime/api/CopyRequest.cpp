@@ -1,5 +1,4 @@
-// CopyRequest.cpp - how each type of member is copied and checked. Which members there are,
-// Request.def says.
+// CopyRequest.cpp - copies and checks each type of member. Request.def lists the members.
 #include "runtime/api/CopyRequest.h"
 #include "compiler/Schedule/TileTable.h"
 #include "runtime/api/Enums.h"

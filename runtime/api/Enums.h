@@ -1,5 +1,5 @@
 // Enums.h - the enumerations of logitile.h as those of the library. Both count from 0 in the same
-// order: some are made of one definition, the others are checked here.
+// order: some are generated from one definition, the others are checked here.
 #pragma once
 #include "compiler/Request.h"
 #include "runtime/logitile.h"

@@ -400,7 +400,7 @@ def refusing_sequences(rank, count):
     ids = torch.full((TOKENS,), 4 if rank == 0 else 0)
     found = []
     for parallel, segments, text in (
-        (split, sequences(), "does not go with sequence_parallel=True"),
+        (split, sequences(), "cannot be given with sequence_parallel=True"),
         (lt.parallel.vocab_parallel(whole.head), lt.Segments(ids, 4), "is 4, but there are 4 sequences"),
     ):
         try:

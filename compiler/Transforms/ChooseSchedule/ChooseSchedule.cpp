@@ -1,5 +1,5 @@
-// ChooseSchedule.cpp - the pass that decides what is stored and what is computed again, within the
-// byte budget. What a choice costs is Cost.cpp, what it looks like Buffers.cpp and Launches.cpp.
+// ChooseSchedule.cpp - the pass that decides what is stored and what is recomputed, within the byte
+// budget. Cost.cpp has the cost of a choice, Buffers.cpp and Launches.cpp its IR.
 #include "compiler/Passes.h"
 #include "compiler/Support/SizeText.h"
 #include "compiler/Target/Backend.h"

@@ -1,5 +1,4 @@
-// Problem.h - what choose-schedule decides about: one program, what was asked for, and the
-// candidates.
+// Problem.h - the input of choose-schedule: one program, its request, and the candidates.
 #pragma once
 #include "compiler/Plan/LaunchPlan.h"
 #include "compiler/Schedule/FewTokens.h"

@@ -1,6 +1,6 @@
-// FactorGradient.cpp - the program whose first sweep stores the early part of its gradient: a sweep
-// before it for the reference, results of finishes for what is known later, and the gradient that
-// is left.
+// FactorGradient.cpp - the program whose first sweep stores the early part of its gradient: an
+// earlier sweep for the reference, results of finishes for values that are known later, and the
+// remaining gradient.
 #include "compiler/Transforms/FactorGradient/FactorGradient.h"
 #include "compiler/Passes.h"
 #include "compiler/Support/MatchValues.h"

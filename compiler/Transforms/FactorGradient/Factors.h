@@ -1,5 +1,4 @@
-// Factors.h - takes the dense gradient of logits apart. What the program becomes is
-// FactorGradient.cpp.
+// Factors.h - splits the dense gradient of logits. FactorGradient.cpp changes the program.
 #pragma once
 #include "compiler/Transforms/FactorGradient/SliceCloner.h"
 #include "dialect/Logitile.h"

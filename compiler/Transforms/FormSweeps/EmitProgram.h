@@ -1,4 +1,4 @@
-// EmitProgram.h - prints a placed plan as a program: where each per-token value becomes known, and
+// EmitProgram.h - writes a placed plan as a program: where each per-token value becomes known, and
 // as which result.
 #pragma once
 #include "compiler/Expression/Import.h"

@@ -1,5 +1,5 @@
-// Finish.cpp - terms become accumulators, and the sum a uniform expression of their results; or
-// they become one value again.
+// Finish.cpp - terms become accumulators, and the sum becomes a uniform expression of their
+// results; or terms are joined to one value again.
 #include "compiler/Transforms/FormSweeps/Planner.h"
 #include "llvm/ADT/STLExtras.h"
 using namespace logitile;

@@ -1,6 +1,4 @@
-"""Binds the calls of one head: what was checked and traced for a call serves all
-calls of the same form.
-"""
+"""Binds the calls of one head. Checks and traces are done once for all calls of the same form."""
 
 from __future__ import annotations
 

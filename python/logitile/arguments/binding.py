@@ -22,7 +22,7 @@ from .call import Arguments, Pair, operand_name
 from .options import Options
 
 _MOST_TOKENS = 2**31 - 1
-_MOST_ENTRIES = 2**31 - 2**16  # numbers of entries have 32 bits, also behind the last tile
+_MOST_ENTRIES = 2**31 - 2**16  # numbers of entries have 32 bits, also after the last tile
 _MOST_HIDDEN = 2**31 - 2**16  # the native module takes no more
 
 _OPERAND_DTYPES = ("float32", "bfloat16", "float16")
@@ -86,7 +86,7 @@ def _check_names(signature: Signature, named: Mapping[str, object]) -> None:
         if name == "segments":
             raise CallTypeError(
                 "'segments' belongs to calls of a head, value_and_grad, reference, reference_grad, ir and "
-                "explain; here give reduction='none' to lt.jit, and sum what each token has"
+                "explain; here give reduction='none' to lt.jit, and sum the results of the tokens"
             )
         known = [p.name for p in signature.inputs] + ["divisor", "weight_grad_out"]
         raise CallTypeError(f"'{signature.name}' has no input '{name}'{did_you_mean(name, known)}")

@@ -1,4 +1,4 @@
-"""The records of a call: its arrays by name, and what it has in common with other calls."""
+"""The records of a call: its arrays by name, and its form, which it shares with other calls."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Logits that exist already: a call may give an array [..., V] to an lt.Logits
-parameter, by its name.
+"""Given logits: a call may pass an array [..., V] to an lt.Logits parameter, by its name.
 
 Such logits are an lt.Dense[float] for the compiler. Programs have a projection, so if all logits
 are given, zeros [..., 1] and [V, 1] are projected and added to them.

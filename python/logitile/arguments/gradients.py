@@ -1,4 +1,4 @@
-"""Which gradients a call asks for, and of which outputs; what cannot be had is refused.
+"""The gradients that a call asks for, and their outputs. Gradients that do not exist are refused.
 
 Gradients have names: `hidden` and `weight` (`student.hidden` ... with several pairs),
 and the inputs' own.

@@ -1,4 +1,4 @@
-"""Heads that are kept with their loss: one for each choice of options and constants, made once."""
+"""Heads that a loss keeps: one for each choice of options and constants."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Make = Callable[[Loss, Options, dict[str, object]], Any]
 
 def kept(make: Make, loss: Loss, given: Mapping[str, object]) -> Any:
     """The head of a loss with these options of lt.jit and constants.
-    `make` makes it where there is none.
+    `make` creates it if there is none.
 
     Raises:
         CallTypeError, CallValueError, TargetError: as for lt.jit.

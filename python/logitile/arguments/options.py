@@ -155,7 +155,7 @@ def _check_ignored(signature: Signature, options: Options) -> None:
 
 
 def _check_backend(backend: object) -> None:
-    """That there is such a platform or target.
+    """Checks that there is such a platform or target.
 
     Raises:
         CallValueError: there is no such platform.
@@ -206,7 +206,8 @@ def _byte_count(workspace: object) -> int:
     match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(?:([kmgt])(i?))?b\s*", text)
     if match is None or float(match[1]) == 0:
         raise CallValueError(
-            f"workspace={workspace!r} is no byte budget; give 'auto', a positive int or text such as '512MiB'"
+            f"workspace={workspace!r} is not a byte budget; give 'auto', a positive int or text such as "
+            "'512MiB'"
         )
     unit = (1024 if match[3] else 1000) ** _POWERS[match[2]]
     return _bounded("workspace", int(float(match[1]) * unit), 2**62)

@@ -1,4 +1,4 @@
-"""Which gradients a call makes, and when: the record that programs are chosen by."""
+"""The gradients that a call computes, and when: the record by which programs are chosen."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Heads in captured graphs: what a graph has to know of a head, and the calls that it makes later.
+"""Heads in captured graphs: the facts about a head that a graph holds, and the calls that it makes
+later.
 
 Only shapes, types and names are looked at while a graph is captured:
 its arrays may have no numbers.

@@ -1,6 +1,4 @@
-"""What each kind of call wants of its program: which gradients, of which outputs,
-and in which phase.
-"""
+"""The demands of each kind of call on its program: gradients, outputs and phase."""
 
 from __future__ import annotations
 
@@ -22,7 +20,7 @@ def in_one_call(
 ) -> Wanted:
     """Gradients are made along with the outputs wherever that is exact.
 
-    The sum of the output `weight`, which divides a mean, is known only behind the last token.
+    The sum of the output `weight`, which divides a mean, is known only after the last token.
     Gradients can be divided then, except where they are a sum with something else or could overflow
     before.
     """

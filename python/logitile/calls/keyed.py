@@ -1,7 +1,7 @@
-"""Calls by key: what a compiled program of another framework names,
-and how a handler finds it when it runs.
+"""Calls by key: a compiled program of another framework holds the key, and a handler finds the call
+when the program runs.
 
-A record says all that such a call is, except where it runs. Its digest is the key. Records are kept
+A record describes a call completely, except for the device. Its digest is the key. Records are kept
 in memory, and beside the compiled programs on disk, where another process finds them.
 """
 
@@ -179,7 +179,7 @@ def _read(key: str) -> dict[str, Any]:
     """The record of a key. What is on disk has that digest, or somebody changed it.
 
     Raises:
-        LogitileError: there is none.
+        LogitileError: there is no such record.
     """
     digest = key.rpartition(":")[2]
     path = _path(digest)

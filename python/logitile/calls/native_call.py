@@ -1,4 +1,4 @@
-"""The one way into the native module: every call of a plan goes through here, whoever makes it."""
+"""The only way into the native module: every call of a plan goes through this module."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def backward(
 
 
 def native_inputs(call: Call, options: Options) -> list[NativeArray]:
-    """Every input of a call; weights as [V, D] whatever their layout is."""
+    """Every input of a call; weights as [V, D] for both layouts."""
     inputs = []
     for pair in call.pairs:
         inputs.append(pair.hidden.framework.view(pair.hidden, native_name(pair.name, "hidden")))

@@ -1,4 +1,4 @@
-"""Programs: what is asked of the compiler for a call, and what it made of that."""
+"""Programs: the request to the compiler for a call, and the compiled result."""
 
 from __future__ import annotations
 

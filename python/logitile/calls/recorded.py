@@ -1,5 +1,5 @@
-"""Calls that are differentiated later: what their forward pass keeps,
-and what their backward pass runs.
+"""Calls that are differentiated later: the data that their forward pass keeps, and their backward
+pass.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class RecordedCall:
             cotangents: what reaches each output.
 
         Returns: the gradients in the order of `sources`.
-            What goes into a buffer is none for the framework.
+            A gradient that goes into a buffer is None for the framework.
         """
         call = _filled(self.call, arrays)
         reaching = [

@@ -1,5 +1,5 @@
-"""Calls that a framework traces for a program of its own:
-which keyed calls compute it and its gradients.
+"""Calls that a framework traces for its own program: the keyed calls that compute outputs and
+gradients.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class TracedCall:
         """What `Head.value_and_grad` computes; see there.
 
         Returns: the call, the names of its gradients, and what reaches its outputs,
-            behind the operands.
+            after the operands.
 
         Raises:
             CallError: a gradient does not exist, or nothing reaches it.
@@ -263,7 +263,7 @@ def _check_extents(call: Call) -> None:
     for what, extent in extents:
         if isinstance(extent, OpenExtent):
             raise CallValueError(
-                f"the {what} is the symbol {extent}, but code is made for a number; give one"
+                f"the {what} is the symbol {extent}, but code is compiled for a number; give a number"
             )
 
 

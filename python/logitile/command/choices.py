@@ -1,4 +1,4 @@
-"""What commands are told of a loss: its name, constants, shapes and types."""
+"""Arguments of commands about a loss: its name, constants, shapes and types."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def loss_of(name: str) -> Loss:
     """A loss of the library, or of a module.
 
     Raises:
-        CallValueError: there is none of that name.
+        CallValueError: no loss has that name.
     """
     if ":" in name:
         module, _, attribute = name.partition(":")

@@ -1,5 +1,4 @@
-"""`python -m logitile tune`: tunes a loss on random arrays,
-or shows what was tuned (tuning/autotune.py).
+"""`python -m logitile tune`: tunes a loss on random arrays, or shows results (tuning/autotune.py).
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""What a call knows of an array, and what it asks of the framework that the array is from."""
+"""Array: a call's description of an array.
+Framework: the operations that a call needs from a framework.
+"""
 
 from __future__ import annotations
 
@@ -85,7 +87,7 @@ class Framework:
         return f"<arrays of {self.name}>"
 
     def conversion(self, dtype: str) -> str:
-        """How users convert an array to another type, in an error behind "convert it"."""
+        """How users convert an array to another type, in an error after "convert it"."""
         return f"to {dtype}"
 
     # ---- reading ---------------------------------------------------------------------------------
@@ -110,8 +112,8 @@ class Framework:
         raise NotImplementedError
 
     def elements(self, array: Array) -> numpy.ndarray | None:
-        """The memory of an array, on whatever device, for NumPy to look at its place and strides
-        alone; None where the array shares its memory with nobody.
+        """The memory of an array, on any device, so that NumPy can read its address and strides
+        only; None if the array shares its memory with no other array.
         """
         return None
 
@@ -128,7 +130,7 @@ class Framework:
 
     def kept(self, array: Array) -> Array:
         """An array as it is now, for a later pass:
-        a copy where nobody would notice that it changed.
+        a copy if a change of it would go unnoticed.
         """
         return array
 

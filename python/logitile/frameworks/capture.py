@@ -47,7 +47,7 @@ class Captured(Protocol):
 
     Attributes:
         gradient_names: the name of each slot's gradient; "" where there is none.
-        outputs: name, dtype and shape of every output: the axes behind those of the tokens,
+        outputs: name, dtype and shape of every output: the axes after those of the tokens,
             or None where it has no axis at all.
         carries: whether a gradient flows from each output.
     """

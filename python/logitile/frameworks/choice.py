@@ -1,5 +1,5 @@
-"""Which framework an array is from, and what the frameworks of this process say of a call:
-the one place that knows all of them.
+"""Finds the framework of an array, and the framework that traces a call.
+Only this module imports all frameworks.
 
 Nothing is imported here that is not imported already:
 a torch.Tensor can only exist where torch was imported.
@@ -96,7 +96,7 @@ def _spelled(item: object) -> str:
     return with_article(type(item).__name__)
 
 
-@functools.cache  # an import costs a call more than what it is made for
+@functools.cache  # an import costs a call more than its work
 def _torch_framework() -> Any:
     check_version("torch", sys.modules["torch"].__version__)
     from .torch.tensors import TORCH

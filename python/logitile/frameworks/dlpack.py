@@ -1,4 +1,4 @@
-"""Arrays of whatever gives its memory away by DLPack. They are only read."""
+"""Arrays of any library with DLPack. They are only read."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ def dtype_name(dtype: object) -> str:
     return str(name).rpartition(".")[2]
 
 
-# dtypes of NumPy make their name anew each time
+# dtypes of NumPy build their name each time
 name_of = functools.lru_cache(maxsize=64)(dtype_name)
 
 

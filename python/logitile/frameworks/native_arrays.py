@@ -1,4 +1,4 @@
-"""Arrays as the native module takes them: a name, with an object that it reads itself or with a
+"""Arrays in the form of the native module: a name with an object that it reads itself, or with a
 pointer, a type, a shape and strides.
 """
 

@@ -1,5 +1,5 @@
-"""Sums over sequences, as a framework makes them: of NumPy's arrays and of those that are only read
-here, of torch's and JAX's beside their other rules.
+"""Sums over sequences.
+This module has NumPy's, also for arrays that are only read; torch and JAX have their own.
 
 The sequence of each token is an array of ids in the shape of the tokens. A negative id is that of
 no sequence. An id that is too large is an error; where numbers cannot be looked at, on a GPU or in

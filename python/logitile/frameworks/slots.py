@@ -1,4 +1,4 @@
-"""Slots: the inputs of a call in a row, as frameworks pass them on.
+"""Slots: the inputs of a call as a flat list, as frameworks pass them.
 Each has a place among the arguments.
 
 Places are plain tuples, which graphs can hold. Only this module looks into them.

@@ -1,5 +1,5 @@
-"""What a caller gives in the place of an array: a shape without data,
-or an operand that is to be rounded.
+"""Stand-ins that a caller gives instead of an array: a shape without data, or an operand to be
+rounded.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class OpenExtent(int):
 @dataclass(frozen=True)
 class Rounded:
     """Stands for an operand that is rounded to another type while it is packed;
-    nobody makes a copy of it.
+    it is never copied.
 
     Args:
         source: an array.

@@ -1,4 +1,5 @@
-"""Calls of heads in programs that a framework compiles itself: what its tracer has to know of them.
+"""Calls of heads in programs that a framework compiles itself: the interface of a head for a
+tracer.
 
 The compiled program holds a key and no Python.
 A native handler finds the call of that key when the program runs.
@@ -23,7 +24,7 @@ class TracedResult:
         dtype: its name.
         like: the operand that has the same shape, for a gradient; None for an output.
         is_per_token: of an output: whether it has the leading dimensions of hidden, or no axis.
-        behind: the axes behind those.
+        behind: the axes after those.
     """
 
     dtype: str
@@ -123,7 +124,7 @@ class TracedHead(Protocol):
         self, wrt: Iterable[str] | None, grad_output: object, dtype: str | None
     ) -> tuple[KeyedCall, tuple[str, ...], list[Any]]:
         """What `Head.value_and_grad` computes: a call, the names of its gradients, and what reaches
-        its outputs, which it takes behind its operands.
+        its outputs, which it takes after its operands.
 
         Raises:
             CallError: a gradient does not exist, or nothing reaches it.

@@ -1,4 +1,4 @@
-"""What `head.explain` returns: the schedule of a call, what it takes and where its time goes."""
+"""The result of `head.explain`: the schedule of a call, its memory and its time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `head.ir` and `head.explain` show of a slice: the program of each of its parts.
+"""`head.ir` and `head.explain` for slices of the vocabulary: the program of each part.
 
 Parts are named after the sweeps of the plan stage: "forward0", "merge forward0", ..., "backward0",
 ..., then "finish", and "gradient" where gradients are asked for.

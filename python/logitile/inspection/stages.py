@@ -1,4 +1,4 @@
-"""What `head.ir`, `head.explain` and `head.compile` do: programs of calls that need not run."""
+"""Implements `head.ir`, `head.explain` and `head.compile`: programs of calls that need not run."""
 
 from __future__ import annotations
 

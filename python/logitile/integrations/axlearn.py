@@ -69,7 +69,7 @@ def cross_entropy(
         are floats.
 
     Raises:
-        CallTypeError: `logits` is an array, or a number is none.
+        CallTypeError: `logits` is an array, or an argument is not a number.
         CallValueError: a number is out of range, or labels are smoothed twice.
     """
     if not isinstance(logits, TracedLogits):
@@ -114,7 +114,7 @@ def _check(z_loss_scale: float | None, label_smoothing: float | None, is_soft: b
         raise CallValueError(f"label_smoothing={label_smoothing!r} must lie between 0 and 1")
     if is_soft and label_smoothing != 0:
         given = "traced by JAX" if label_smoothing is None else repr(label_smoothing)
-        raise CallValueError(f"label_smoothing={given} does not go with soft_target_labels; make it 0")
+        raise CallValueError(f"label_smoothing={given} cannot be given with soft_target_labels; make it 0")
 
 
 def chunked_metrics(

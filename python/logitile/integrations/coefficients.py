@@ -29,7 +29,7 @@ def is_number(value: object, number: float) -> bool:
 
 def given(**values: Coefficient) -> dict[str, Any]:
     """The coefficients of a call that are not 0: a term whose coefficient is left out costs
-    nothing. Tensors stay, whatever their value.
+    nothing. Tensors stay, with any value.
     """
     return {name: value for name, value in values.items() if not is_number(value, 0)}
 

@@ -96,8 +96,8 @@ def linear_cross_entropy(
         shift: s: the hidden state at t predicts the target at t + s; True is 1.
         return_lse: return the log of the sum of exponentials too.
         filter_eps: "auto", None or 0. Gradients are exact: no entry of them is left out.
-        accum_e_fp32, accum_c_fp32: gradients are summed in float32 whatever these say.
-        filter_e_grad, filter_c_grad: nothing is filtered whatever these say.
+        accum_e_fp32, accum_c_fp32: no effect: gradients are always summed in float32.
+        filter_e_grad, filter_c_grad: no effect: nothing is filtered.
         impl: a name of LinearCrossEntropyImpl; all are the same here.
         vocab_parallel_options: `c` and `bias` are this process's slice of the vocabulary; all else
             is the same on every process, and so are the results.

@@ -1,4 +1,5 @@
-"""Logits that are not computed yet: an output layer's input, and what a model does with the logits.
+"""Logits that are not computed yet: the input of an output layer, and the steps of a model on the
+logits.
 
 A `DeferringLinear` returns `Deferred` in training. Models scale, cap or add such logits; that is
 written down. A loss takes the projections and the steps from there, so that a kernel computes both
@@ -81,7 +82,7 @@ def release(layer: DeferringLinear, user: object) -> None:
 
 @contextlib.contextmanager
 def deferring(module: nn.Module) -> Iterator[None]:
-    """Layers inside of `module` defer, whatever their mode."""
+    """Layers inside of `module` defer, in every mode."""
     layers = [layer for layer in module.modules() if isinstance(layer, DeferringLinear)]
     for layer in layers:
         layer.__dict__["defers"] = True

@@ -1,4 +1,4 @@
-"""The divergence of student and teacher for a share of the teacher that is read at each call."""
+"""The divergence of student and teacher for a teacher's share that is read at each call."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Cross-entropy with metrics as projects in JAX have it, where a target outside of the vocabulary
-is no entry of it rather than a mistake.
+"""Cross-entropy with metrics in the style of projects in JAX: a target outside of the vocabulary
+matches no entry, and is not an error.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Tensor parallel plans of an output layer:
-where its hidden states and its slice of the vocabulary are.
+"""Tensor parallel plans of an output layer: the placements of its hidden states and of its slice of
+the vocabulary.
 
 A plan wraps the layer: Transformers replaces its forward, PyTorch's parallelize_module registers
 hooks. Both make DTensors of what goes in, and gather the logits that come out. A head needs no
@@ -43,7 +43,7 @@ class Plan:
         outgoing: the placement of the logits.
         is_local: whether the logits become plain tensors.
         own: the forward that Transformers gave the layer; None where hooks do the same.
-        hooks: of PyTorch: one before the layer's forward and one behind it;
+        hooks: of PyTorch: one before the layer's forward and one after it;
             none where `own` is there.
     """
 
@@ -108,14 +108,14 @@ class Plan:
 
 
 def plan_of(layer: nn.Linear, owner: str) -> Plan | None:
-    """The plan that a linear layer is under; None where there is none.
+    """The plan that a linear layer is under; None if there is none.
 
     Args:
         layer: that makes the logits.
         owner: the name of the model, for errors.
 
     Raises:
-        CallTypeError: the plan is that of another layer.
+        CallTypeError: the plan belongs to another layer.
         CallValueError: the plan does not cut the vocabulary, or cuts hidden states.
     """
     found = _of_forward(layer, owner) or _of_hooks(layer, owner)
@@ -125,7 +125,7 @@ def plan_of(layer: nn.Linear, owner: str) -> Plan | None:
 
 
 def check_logits(plan: Plan, owner: str) -> None:
-    """That logits are those of the whole vocabulary, for code that takes them where no loss does.
+    """Checks that logits are those of the whole vocabulary, for code that uses them without a loss.
 
     Raises:
         CallValueError: each process gets a part, and cannot tell.
@@ -178,7 +178,7 @@ def check_weight(layer: nn.Linear, plan: Plan, owner: str) -> None:
 
 
 def _of_forward(layer: nn.Linear, owner: str) -> Plan | None:
-    """The plan behind a forward that Transformers has replaced."""
+    """The plan of a forward that Transformers has replaced."""
     own = vars(layer).get("forward")
     if not getattr(own, "__qualname__", "").startswith(_BY_TRANSFORMERS):
         return None
@@ -196,7 +196,7 @@ def _of_forward(layer: nn.Linear, owner: str) -> Plan | None:
 
 
 def _of_hooks(layer: nn.Linear, owner: str) -> Plan | None:
-    """The plan behind hooks that PyTorch has registered."""
+    """The plan of hooks that PyTorch has registered."""
     before, behind = _hook(layer, "_forward_pre_hooks"), _hook(layer, "_forward_hooks")
     if before is None and behind is None:
         return None

@@ -227,7 +227,7 @@ def _check_shapes(input: Tensor, linear_weight: Tensor, linear_bias: Tensor | No
         )
     if linear_bias is not None and linear_bias.shape != linear_weight.shape[:-1]:
         raise CallValueError(
-            f"linear_bias has shape {tuple(linear_bias.shape)}; linear_weight wants "
+            f"linear_bias has shape {tuple(linear_bias.shape)}; linear_weight needs "
             f"{tuple(linear_weight.shape[:-1])}"
         )
 

@@ -1,5 +1,5 @@
-"""Calls of heads where some arrays are DTensors and others are plain tensors,
-the same on every process.
+"""Calls of heads in which some arrays are DTensors and others are plain tensors, the same on every
+process.
 """
 
 from __future__ import annotations

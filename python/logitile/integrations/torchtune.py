@@ -1,5 +1,5 @@
-"""Losses of torchtune: those that apply the output layer of a model, and its losses of
-distillation, of projections or of logits.
+"""Losses of torchtune: those that apply a model's output layer, and its distillation losses, of
+projections or of logits.
 
     from logitile.integrations.torchtune import LinearCrossEntropyLoss
 

@@ -1,5 +1,5 @@
-"""Logits that are not computed yet, of a function of JAX: the operands of its output layer,
-and what it does with the logits.
+"""Logits of a JAX function that are not computed yet: the operands of its output layer, and its
+steps on the logits.
 
 The function is traced. Everything up to its last product is done as it says; the product is left to
 a head, with the steps that follow it: scales, tanh, casts between floats. What does anything else
@@ -62,7 +62,7 @@ def logits_of(function: Callable[[jax.Array], Any], hidden: jax.Array) -> Traced
         raise CallTypeError(
             f"the output layer does '{reader.last}' with its logits, which no head can follow: after the "
             "product with its weight it may scale them by a number, apply tanh, cast and reshape; "
-            "put anything else into a loss of your own (docs/language.md)"
+            "put anything else into your own loss (docs/language.md)"
         )
     return found.logits
 
@@ -72,7 +72,7 @@ def logits_of(function: Callable[[jax.Array], Any], hidden: jax.Array) -> Traced
 
 @dataclass(frozen=True, eq=False)
 class _Value:
-    """A value that is there; `is_hidden` says whether it is made of the hidden states."""
+    """A known value; `is_hidden` says whether it depends on the hidden states."""
 
     value: Any
     is_hidden: bool = False

@@ -195,7 +195,7 @@ def _linear_layers(base: Any) -> list[nn.Linear]:
     or its copies and adapters under PEFT.
 
     Raises:
-        CallTypeError: there is none that is a plain linear layer.
+        CallTypeError: none of them is a plain linear layer.
     """
     layer, name, plain = _output_layer(base), type(base).__name__, (nn.Linear, DeferringLinear)
     if type(layer) in plain:
@@ -226,8 +226,8 @@ def _plans(base: Any) -> dict[nn.Linear, Plan | None]:
             check_logits(plan, name)
         elif "forward" in vars(layer) or getattr(layer, "_hf_hook", None) is not None:
             raise CallTypeError(
-                f"the output layer of {name} has a forward of its own, as device maps and accelerate install "
-                "it; patch the model before them, or leave them out"
+                f"the output layer of {name} has its own forward, which device maps and accelerate install "
+                "there; patch the model before that, or do without them"
             )
         elif hasattr(layer.weight, "placements"):
             raise CallTypeError(

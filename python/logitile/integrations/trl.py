@@ -1,5 +1,4 @@
-"""TRL 1.16: the two functions that its trainers get log-probabilities and
-divergences from, on heads.
+"""TRL 1.16: the two functions that give its trainers log-probabilities and divergences, on heads.
 
     from logitile.integrations import trl as lt_trl
 
@@ -180,7 +179,7 @@ class ChunkedDivergenceFunction:
 
         Args:
             student_hidden, teacher_hidden: [N, H] each; H may differ.
-            student_weight, teacher_weight: [V, H] each. Rows of the teacher behind the student's V
+            student_weight, teacher_weight: [V, H] each. Rows of the teacher after the student's V
                 are left out, as in TRL. The teacher gets no gradient.
             student_bias, teacher_bias: [V] each.
             beta: from 0, KL(teacher || student), to 1, KL(student || teacher).

@@ -1,6 +1,4 @@
-"""The annotations of a loss's parameters: what kind of input each one is. Signatures are read in
-signature.py.
-"""
+"""The annotations of a loss's parameters: the kind of each input. signature.py reads signatures."""
 
 from __future__ import annotations
 
@@ -52,7 +50,7 @@ class Kind:
 
 @dataclass(frozen=True)
 class Annotation:
-    """What stands behind a parameter's colon: alternatives of kinds, perhaps None as well.
+    """The annotation of a parameter: alternatives of kinds, perhaps None as well.
 
     Args:
         kinds: the alternatives.

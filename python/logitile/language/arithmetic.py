@@ -1,4 +1,4 @@
-"""Operators on traced values: how their types meet, and which operation each of them records."""
+"""Operators on traced values: how they combine types, and which operation each one records."""
 
 from __future__ import annotations
 

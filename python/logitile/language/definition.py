@@ -1,4 +1,4 @@
-"""`@lt.loss`: from a Python function to a LossSpec. Single operations are recorded by trace.py."""
+"""`@lt.loss`: from a Python function to a LossSpec. trace.py records the operations."""
 
 from __future__ import annotations
 

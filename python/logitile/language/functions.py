@@ -32,8 +32,8 @@ MOST_PLACES = 1024  # kMostPlaces in dialect/types/Limits.h
 
 
 def where(condition: object, a: object, b: object) -> Value:
-    """'a' where the condition holds, else 'b'.
-    The branch that is not taken leaks neither values nor gradients.
+    """'a' if the condition is true, otherwise 'b'.
+    The branch that is not taken contributes neither values nor gradients.
     """
     chosen = bool_operand(condition, "lt.where")
     a, b = operands(a, b, "lt.where")
@@ -91,14 +91,14 @@ def exp2(x: object) -> Value:
 
 
 def log(x: object) -> Value:
-    """Natural logarithm; of an exponential it is the exponent,
-    of a sum of exponentials lt.logsumexp.
+    """Natural logarithm. For an exponential it is the exponent, for a sum of exponentials
+    lt.logsumexp.
     """
     return _unary("lt.log", "math.log", x)
 
 
 def log2(x: object) -> Value:
-    """Logarithm to base 2; of an exponential it is the exponent."""
+    """Logarithm to base 2. For an exponential it is the exponent."""
     return _unary("lt.log2", "math.log2", x)
 
 
@@ -171,12 +171,12 @@ def log_sigmoid(x: object) -> Value:
 
 
 def sqrt(x: object) -> Value:
-    """Square root; of an exponential it is one again."""
+    """Square root. For an exponential it is another exponential."""
     return _unary("lt.sqrt", "math.sqrt", x)
 
 
 def rsqrt(x: object) -> Value:
-    """1 / sqrt(x); of an exponential it is one again."""
+    """1 / sqrt(x). For an exponential it is another exponential."""
     return _unary("lt.rsqrt", "math.rsqrt", x)
 
 
@@ -264,12 +264,12 @@ def min(x: object) -> Value:
 
 
 def argmax(x: object) -> Value:
-    """Index of the largest entry: of the first NaN, else the lowest index among equals."""
+    """Index of the largest entry: of the first NaN, or else the lowest index among equals."""
     return _reduce("argmax", x)
 
 
 def argmin(x: object) -> Value:
-    """Index of the smallest entry: of the first NaN, else the lowest index among equals."""
+    """Index of the smallest entry: of the first NaN, or else the lowest index among equals."""
     return _reduce("argmin", x)
 
 
@@ -432,7 +432,7 @@ def _reduce(combiner: str, x: object) -> Value:
 
 
 def _over_places(combiner: str, x: Value) -> Value:
-    """What the places of a list come to."""
+    """Reduces a list over its places."""
     if combiner not in ("sum", "mean"):
         raise spec_error(
             f"'lt.{combiner}' of {x.label} goes over the vocabulary, but this is a list of {x.places} "

@@ -1,4 +1,4 @@
-"""`lt.Outputs`, and what may be wrong with the value that a loss returns."""
+"""`lt.Outputs`, and checks of the value that a loss returns."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Reads the signature of a loss function, its inputs and its constants,
-and says what is wrong with it.
-"""
+"""Reads the signature of a loss function, its inputs and its constants, and refuses wrong ones."""
 
 from __future__ import annotations
 
@@ -151,7 +149,7 @@ def _read(parameter: inspect.Parameter, annotation: object) -> Parameter | Const
     if parameter.kind is not parameter.KEYWORD_ONLY:
         raise _Refused(
             "has no annotation of logitile; annotate an input lt.Logits, lt.Token[int], lt.Vocab[float], "
-            "lt.Dense[float] or lt.Scalar, and put constants behind a '*'"
+            "lt.Dense[float] or lt.Scalar, and put constants after a '*'"
         )
     return Constant(name, parameter.default)
 
@@ -185,7 +183,7 @@ def _check_scalar_or_constant(parameter: inspect.Parameter, annotation: Annotati
     if annotation.kinds != (Kind("scalar"),):
         raise _Refused(f"is annotated {annotation}; of inputs only lt.Scalar may be a float constant as well")
     if parameter.kind is not parameter.KEYWORD_ONLY:
-        raise _Refused(f"is annotated {annotation}, so it may be a constant; put it behind a '*'")
+        raise _Refused(f"is annotated {annotation}, so it may be a constant; put it after a '*'")
     default = parameter.default
     if default is None and annotation.optional:
         return

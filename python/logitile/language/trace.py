@@ -164,7 +164,7 @@ class Trace:
             why = "runs in another thread: a loss is traced in one thread, so use its values in that one only"
         else:
             why = (
-                "has not ended: another loss is traced meanwhile, which has values of its own; call that "
+                "has not ended: another loss is traced meanwhile, which has other values; call that "
                 "loss with this value to make it a part"
             )
         return f"{value} comes from the trace of '{self.name}', which {why}"

@@ -1,5 +1,5 @@
-"""The traced value that a loss computes with: its operators record operations.
-What each of them means is in arithmetic.py.
+"""The traced value with which a loss computes: its operators record operations. arithmetic.py
+defines them.
 """
 
 from __future__ import annotations

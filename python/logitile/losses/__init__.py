@@ -1,4 +1,4 @@
-"""A library of losses, written in the language and with no privilege: copy one to change it.
+"""A library of losses, written only in the language: copy one to change it.
 
 Functions of the language are not here but in `language`: a loss uses them alone.
 

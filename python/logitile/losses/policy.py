@@ -1,6 +1,6 @@
-"""What reinforcement learning and preference training read of a model, token by token.
+"""Per-token outputs and losses for reinforcement learning and preference training.
 
-Sums over sequences, and what is made of them, are a few operations of the framework on these
+Sums over sequences, and computations with them, are a few operations of the framework on these
 outputs: every output has its own gradient.
 """
 

@@ -1,6 +1,4 @@
-"""Ranges of constants, which losses check while they are traced:
-a number that makes no sense is refused.
-"""
+"""Checks of the ranges of constants while a loss is traced."""
 
 from __future__ import annotations
 
@@ -64,7 +62,7 @@ def check_names(name: str, value: object, known: tuple[str, ...]) -> None:
 
 
 def check_choice(name: str, value: object, known: tuple[str, ...]) -> None:
-    """Refuses a constant that is none of some names.
+    """Refuses a constant that is not one of some names.
 
     Raises:
         CallTypeError: it is no text.

@@ -1,4 +1,4 @@
-"""Tokens drawn from a prediction, while its logits pass by and are not stored."""
+"""Draws tokens from a prediction during a pass over its logits, without storing them."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def sample(
             `candidates`. 0 allows every entry, and so does V or more.
         top_p: from 0 to 1. Only the nucleus is drawn: the fewest of the most likely entries that
             have this part of the probability together, and those that equal the last of them. 0
-            leaves the most likely entry. With top_k or k, the nucleus is that of the k entries.
+            leaves the most likely entry. With top_k or k, it is the nucleus of the k entries.
         candidates: an integer that is compiled in: how many entries are put in order for top_p and
             k, where there is no top_k. A nucleus without k that needs more entries is not known. At
             most 1024; all V of a smaller vocabulary.

@@ -1,4 +1,4 @@
-"""Losses of supervised training: cross-entropy and what is made of the probability of the target.
+"""Losses of supervised training: cross-entropy, and losses of the target's probability.
 
 z is a row of logits, y the target, p = softmax(z), lse = log(sum(exp(z))), V the vocabulary size.
 """

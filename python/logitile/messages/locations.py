@@ -1,4 +1,4 @@
-"""Where in the user's text a value was made."""
+"""The location in the user's text at which a value was created."""
 
 from __future__ import annotations
 

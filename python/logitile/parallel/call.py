@@ -1,5 +1,5 @@
-"""One process's part of a call: what it computes on its slice of the vocabulary,
-and where it waits for others.
+"""One process's part of a call: its computation on its slice of the vocabulary, and the points
+where it waits for others.
 
 A sweep ends in one gathering of row states, which all processes merge in the order of ranks: so
 their results have the same bits. Gradients of hidden states are sums over slices, which are added

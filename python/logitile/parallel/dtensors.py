@@ -226,7 +226,7 @@ def _local_tensors(
 
 
 def _of_tokens(place: _Place, output: Tensor, leading: tuple[int, ...]) -> DTensor:
-    """An output per token with the placements of the tokens; lists have an axis behind,
+    """An output per token with the placements of the tokens; lists have one more axis,
     which is whole.
     """
     output = output.movedim(0, place.split) if place.split else output

@@ -1,5 +1,5 @@
-"""Heads on several processes: what is known of calls before they run,
-under a key that a graph can hold.
+"""Heads on several processes: the facts about calls before they run, under a key that a graph can
+hold.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Known:
         result_type: the attribute of the head's HeadCapture with the named tuple of the results; ""
             for a bare one. Graph capture follows attributes of objects, but no class that a
             function returns.
-        ignoring: the input that tells ignored tokens; "" where there is none.
+        ignoring: the input that marks ignored tokens; "" if there is none.
     """
 
     key: str
@@ -67,7 +67,7 @@ class KnownHead:
         call: what its calls do.
         outputs: their names.
         returned: for which inputs the backward pass returns a gradient.
-        results: type of every output, and its axes behind those of tokens; None for a reduced loss.
+        results: type of every output, and its axes after those of tokens; None for a reduced loss.
         rows: the same of what forward sweeps leave.
         layout: where tokens are.
     """

@@ -108,7 +108,7 @@ class Together(torch.autograd.Function):
         # Where torch compiles, zeros arrive for outputs that carry no gradient.
         reaching = [u if carries else None for u, carries in zip(cotangents, ctx.carries, strict=False)]
         given = [cotangent is not None for cotangent in reaching]
-        saved = ctx.saved_tensors  # once: checkpoints make these tensors anew
+        saved = ctx.saved_tensors  # once: checkpoints recompute these tensors
         inputs, rows = saved[: ctx.input_count], saved[ctx.input_count :]
         if not any(given):
             return (None,) * (6 + ctx.input_count)

@@ -1,4 +1,4 @@
-"""The processes of a group: what they send each other, and how all of them fail where one does."""
+"""The processes of a group: the data that they exchange, and how all of them fail if one does."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def named_group(group: object) -> str:
     """The name of a group, which a graph can hold; None is the group of all processes.
 
     Raises:
-        CallTypeError: it is no group, there is none, or this process is not part of it.
+        CallTypeError: it is not a group, there is none, or this process is not part of it.
     """
     if not dist.is_initialized():
         raise CallTypeError(

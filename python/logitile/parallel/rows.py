@@ -1,4 +1,5 @@
-"""What a sweep left of each token, as one array of bytes: processes send it in one collective."""
+"""The result of a sweep for each token, as one array of bytes: processes send it in one collective.
+"""
 
 from __future__ import annotations
 

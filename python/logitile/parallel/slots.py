@@ -1,5 +1,5 @@
-"""The arrays of a call on several processes: what each is, where its tokens are,
-and in what all processes have to agree.
+"""The arrays of a call on several processes: the role of each, where its tokens are, and what must
+agree on all processes.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Slots:
     Args:
         places: as frameworks.capture.Slot has them.
         axes: what each has an axis for.
-        operands: the name of each one's gradient; "" where there is none.
+        operands: the name of each one's gradient; "" if there is none.
         rounding: the type that each is rounded to, or None.
     """
 

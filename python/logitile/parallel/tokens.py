@@ -1,4 +1,4 @@
-"""Tokens on several processes: what a mean over all of them divides by."""
+"""Tokens on several processes: the divisor of a mean over all of them."""
 
 from __future__ import annotations
 

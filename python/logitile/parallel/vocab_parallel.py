@@ -75,7 +75,7 @@ class VocabParallel:
         whole: the head, as graph capture asks it.
         group: the name of the processes' group.
         layout: where tokens are.
-        segmented: how calls with `segments` are made; None where there are none.
+        segmented: how calls with `segments` are made; None if there are none.
     """
 
     def __init__(self, whole: HeadCapture, group: str, layout: Layout, segmented: SegmentedCalls | None):
@@ -123,8 +123,8 @@ class VocabParallel:
         """
         if self._layout.is_split:
             raise CallValueError(
-                "'segments' does not go with sequence_parallel=True, since a process knows the targets of "
-                "its own tokens alone; take outputs per token (reduction='none') and sum them with torch"
+                "'segments' cannot be given with sequence_parallel=True, since a process knows the targets "
+                "of only its own tokens; take outputs per token (reduction='none') and sum them with torch"
             )
         if self._segmented is None:
             raise CallValueError(NOT_JOINED)

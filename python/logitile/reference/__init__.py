@@ -1,4 +1,4 @@
-"""The meaning of a loss in float64 NumPy, independent of the compiler, to compare with: outputs,
+"""A float64 NumPy interpreter of losses, independent of the compiler, for comparison: outputs,
 gradients, sums over sequences, and the calls of heads with backend="reference".
 
 It reads a LossSpec as the compiler does, and shares no code with it.

@@ -1,4 +1,4 @@
-"""Gradients on their way back through a loss, with the entries that no gradient reaches."""
+"""Adjoints of values during reverse mode, with the entries that no gradient reaches."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
-"""What keeps exponentials apart from other numbers: masked entries (-inf logits) must weigh
-nothing, and an exponent that is known must not be lost. These rules are part of the meaning of a
-loss.
+"""Rewrites exponentials: masked entries (-inf logits) must have a weight of exactly 0, and known
+exponents must be kept. These rules are part of the meaning of a loss.
 
 A *weight* is an exponential or what products, quotients, powers, roots and negations make of it. A
-weight of 0 wins against whatever it multiplies, infinities included (`logitile.multiply_no_nan`).
+product with a weight of 0 is 0, even if the other factor is infinite (`logitile.multiply_no_nan`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The meaning of a loss in float64: an interpreter of LossSpec on dense NumPy arrays.
+"""An interpreter of LossSpec in float64, on dense NumPy arrays.
 
 It is independent of the compiler and there to compare with. Values of one token have shape [n, 1],
 varying ones [n, V]; what is the same for every token has 1 in place of n. Tokens are handled in

@@ -1,6 +1,6 @@
-"""Integers that a loss computes. They have 32 bits. A result that 32 bits do not hold saturates: it
-becomes the nearest number that they hold. So no result comes round to a small number, which might
-be an entry of the vocabulary.
+"""Integers that a loss computes. They have 32 bits. A result that does not fit saturates: it
+becomes the nearest number that fits. So no result wraps around to a small number, which might be an
+entry of the vocabulary.
 
 Machines compute modulo 2**32. Where the operands may be large enough for that to matter,
 comparisons find out and choose; elsewhere nothing is added.
@@ -14,7 +14,7 @@ _FLOATS = {"arith.addi": "arith.addf", "arith.subi": "arith.subf", "arith.muli":
 _LEAST, _MOST = -(2**31), 2**31 - 1
 _ALL = (_LEAST, _MOST)
 _SLACK = 512.0  # a product of float32 near 2**31 errs by less
-_REACH = 8  # operations behind a value that are looked at for its bounds
+_REACH = 8  # operations that are examined for the bounds of a value
 
 Bounds = tuple[int, int]
 
@@ -103,7 +103,7 @@ def _bounds(value: Written, known: dict[int, Bounds]) -> Bounds:
 
 
 def _modular(value: Written, known: dict[int, Written]) -> Written:
-    """The sums, differences and products behind a value, none of which saturates."""
+    """The sums, differences and products of which a value consists; none of them saturates."""
     trace = value.trace
     if value.index not in trace.wrapped:
         return value

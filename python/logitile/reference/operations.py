@@ -1,4 +1,4 @@
-"""The scalar operations in float64: the value of each, and what flows back through it.
+"""The scalar operations in float64: the value of each, and its derivative.
 
 The formulas are the reference's own. The compiler is compared with them, so they are not made from
 its table; a test checks that every operation of the table has its rules here.

@@ -1,4 +1,4 @@
-"""A list of operations that is being written: each operation on the same operands once."""
+"""Writes a list of operations, with each operation on the same operands only once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sums and means over sequences in float64: one sequence after the other, by the definition."""
+"""Sums and means over sequences in float64: one sequence after another, by the definition."""
 
 from __future__ import annotations
 

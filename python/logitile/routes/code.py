@@ -1,4 +1,4 @@
-"""The route of calls that compiled code computes: it hands a call on to sums over sequences, to the
+"""The route of calls that compiled code computes. It passes a call to sums over sequences, to the
 code for given logits, or to the code of the loss as it was written.
 """
 

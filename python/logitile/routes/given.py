@@ -1,5 +1,5 @@
-"""Which code computes a call: that of the loss as it was written,
-or of the loss with some logits given.
+"""Chooses the code of a call: that of the loss as it was written, or of the loss with some logits
+given.
 """
 
 from __future__ import annotations

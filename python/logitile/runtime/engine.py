@@ -1,4 +1,4 @@
-"""The engine of this process: compiler, caches, threads and history, made when first needed."""
+"""The engine of this process: compiler, caches, threads and history, created when first needed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _lock = threading.Lock()
 _engine: _native.Engine | None = None
 
 
-@functools.cache  # an import costs a call more than what it is made for
+@functools.cache  # an import costs a call more than its work
 def native() -> Any:
     """The compiled module, loaded when first needed."""
     from .. import _native

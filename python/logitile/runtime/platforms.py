@@ -1,6 +1,4 @@
-"""Kinds of devices, as the native module knows them: what code is made for,
-and where it finds arrays.
-"""
+"""Kinds of devices in the native module: their targets, and where their code finds arrays."""
 
 from __future__ import annotations
 
@@ -33,7 +31,7 @@ def platform_of(target: str) -> Platform:
     """The platform of a target, "cuda:sm_90", or of its own name, "cuda".
 
     Raises:
-        TargetError: there is none.
+        TargetError: there is no such device.
     """
     found = native().describe_target(target.partition(":")[0])
     return Platform(found["platform"], found["memory"], found["host_memory"], found["host_threads"])

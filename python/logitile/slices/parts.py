@@ -1,4 +1,4 @@
-"""Programs of the parts of a slice, and calls of them: one sweep, one merge, the end."""
+"""Programs of the parts of a slice, and calls of them: one sweep, one merge, the finish."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Made(NamedTuple):
 
     @property
     def behind(self) -> tuple[int, ...]:
-        """The axes behind those of the tokens."""
+        """The axes after those of the tokens."""
         return () if self.places is None else (self.places,)
 
     @classmethod

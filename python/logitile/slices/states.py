@@ -1,4 +1,4 @@
-"""States of slices of the vocabulary: what one is, and which belong together."""
+"""States of slices of the vocabulary, and checks of which belong together."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Columns = tuple[tuple[int, int], ...]  # [first, end), ascending, apart
 
 @dataclass(frozen=True)
 class Source:
-    """The program that a state is of, whatever slice it runs on.
+    """The program of a state, the same for every slice.
 
     Args:
         name: of the loss.
@@ -86,7 +86,7 @@ class SliceState:
         sweep: number of the sweep that left it; forward ones come first.
         columns: the parts [first, end) of the vocabulary that it covers, ascending.
         rows: what the sweep left, by name: arrays of float32 or int64 in the leading dimensions of
-            hidden. Those of lists have an axis behind: "forward0.list0.values" and
+            hidden. Those of lists have one more axis: "forward0.list0.values" and
             "forward0.list0.indices" are the entries of the slice in order and their indices in the
             vocabulary, -1 where the slice has no more.
         earlier: the same of the sweeps before, of the whole vocabulary.

@@ -1,5 +1,5 @@
-"""The vocabulary in slices: each caller has some rows of the weight, and what it knows of a token
-is merged with what the others know.
+"""Slices of the vocabulary: each caller has some rows of the weight, and the states of all callers
+are merged.
 
 A program runs its sweeps over the vocabulary one at a time: `partial` runs one over a slice,
 `merge` joins what it left on several slices. After the last one, `finish` has the outputs and
@@ -57,7 +57,7 @@ def partial(
     if wrt is not None and _names(wrt) != source.wrt:
         raise CallValueError(
             f"wrt names {listed(_names(wrt)) or 'nothing'}, but the state was begun with "
-            f"{listed(source.wrt) or 'nothing'}; leave wrt out, or begin anew"
+            f"{listed(source.wrt) or 'nothing'}; leave wrt out, or start again"
         )
     if state.next is None:
         raise CallValueError(
@@ -227,7 +227,7 @@ def _bound(
 def bound_to_slice(
     binder: Binder, args: Sequence[object], inputs: Mapping[str, object], where: tuple[object, object]
 ) -> tuple[int, Call]:
-    """The first column and the call of a slice that begins; its specialisation is that of the whole
+    """The first column and the call of a new slice; its specialisation is that of the whole
     vocabulary.
 
     Args:
@@ -358,7 +358,7 @@ def _same_source(binder: Binder, call: Call, state: SliceState) -> Source:
     if mine.digest != source.digest:
         raise CallValueError(
             f"the state is of {told(source)}, but this call is of {told(mine)}; a state goes with the head "
-            "that made it and with the inputs that it was begun with"
+            "that made it, and with the inputs of its first sweep"
         )
     return source
 

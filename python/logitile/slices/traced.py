@@ -1,4 +1,5 @@
-"""The parts of a sliced call as a framework traces them: calls by key, and what each array is."""
+"""The parts of a sliced call as a framework traces them: keyed calls, and the role of each array.
+"""
 
 from __future__ import annotations
 

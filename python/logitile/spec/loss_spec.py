@@ -103,7 +103,7 @@ class LossSpec:
         return made
 
     def __getstate__(self) -> dict[str, object]:
-        """Pickled without the named tuple, which is made anew where it is needed."""
+        """Pickles have no named tuple; it is created again when needed."""
         return {name: item for name, item in self.__dict__.items() if name != "result_type"}
 
     def result(self, outputs: Mapping[str, object]) -> Any:

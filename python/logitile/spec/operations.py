@@ -1,4 +1,4 @@
-"""What a LossSpec is made of: operations, inputs and outputs, as plain records."""
+"""The parts of a LossSpec: operations, inputs and outputs, as plain records."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Prints a traced loss as text of the `spec` stage, as logitile-opt reads it.
-Nothing is decided here.
-"""
+"""Prints a traced loss as text of the `spec` stage, for logitile-opt. It makes no decisions."""
 
 from __future__ import annotations
 
@@ -120,7 +118,7 @@ def _strings(names: Iterable[str]) -> str:
 
 
 def _quoted(text: str) -> str:
-    """A string literal of MLIR: whatever is not printable ASCII becomes a two-digit
+    """A string literal of MLIR: bytes that are not printable ASCII become a two-digit
     escape of its bytes.
 
     Names of files may hold bytes that are no UTF-8; they are shown as Python shows them.

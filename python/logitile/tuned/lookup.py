@@ -1,4 +1,4 @@
-"""How calls come by the tiles and threads that tuning found."""
+"""Finds the tuned tile sizes and threads for calls."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _unkept: dict[tuple[str, str, str], tuple[TuneRecord, ...]] = {}
 class TunedKeys:
     """The tiles and threads that tuning chose for the calls of one head.
 
-    The database is asked once for each key, and not at all where there is none. Its rows outlive
+    The database is queried once per key, and not at all if there is none. Its rows outlive
     the version that measured them; what this one cannot compile is a warning, once.
     """
 

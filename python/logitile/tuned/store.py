@@ -1,6 +1,6 @@
-"""Results of tuning on disk: one small database in the folder of the disk cache, shared by
-processes and kept by later versions. Trouble with it is a CacheWarning, once of a kind, and calls
-run as if nothing had been tuned.
+"""Results of tuning on disk: one small database in the folder of the disk cache, which processes
+share and later versions keep. Any trouble with it raises one CacheWarning per kind, and calls run
+without tuning.
 
 The database is SQLite with its rollback journal. A write-ahead log would let readers pass writers,
 which nobody needs here, but wants memory that processes share, which network folders and read-only
@@ -243,7 +243,7 @@ def _is_ready(connection: Connection, path: Path) -> bool:
     if application == 0 and version == 0 and tables == 0:
         return False
     if application != _APPLICATION:
-        raise _Damaged("it is a database of something else")
+        raise _Damaged("it is the database of another program")
     if version > _VERSION:
         raise _Unusable(
             f"'{path}' has version {version}, and this logitile reads up to {_VERSION}; update it"

@@ -1,5 +1,4 @@
-"""A picture of what was tuned: the same numbers as in the table (table.py),
-a panel for each tuning.
+"""A picture of tuning results: the numbers of the table (table.py), with a panel for each tuning.
 """
 
 from __future__ import annotations

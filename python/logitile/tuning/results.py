@@ -1,4 +1,4 @@
-"""What tuning finds: the configurations, what is known of each, and the one that calls take."""
+"""Results of tuning: the configurations, their figures, and the one that calls use."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Contenders that take turns, so that a machine whose speed drifts spoils none alone. What is
-measured, and what the times are good for, is in autotune.py.
+"""Contenders that take turns, so that a drift of the machine's speed affects all of them.
+autotune.py decides what is measured and what the times mean.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 LEAST_ROUNDS = 3  # with fewer nothing is decided
-_ROUNDS = 15  # with so many a median is steady, whatever time is left
+_ROUNDS = 15  # more rounds would not make the median steadier
 # quicker calls are measured several at a time: one sample spans several time slices
 _SAMPLE_SECONDS = 10e-3
 _FEW = 5  # with fewer rounds only what is clearly quicker counts as quicker

@@ -1,6 +1,4 @@
-"""One program of a page: its stages as panes of lines that know where they come from,
-and its schedule.
-"""
+"""One program of a page: its stages as panes of lines with their origins, and its schedule."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ptxas says of kernels: registers, spills, and how many blocks a multiprocessor holds."""
+"""Registers, spills, and thread blocks per multiprocessor of kernels, from ptxas."""
 
 from __future__ import annotations
 

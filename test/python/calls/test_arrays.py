@@ -146,7 +146,7 @@ def test_distributed_tensors_are_refused():
         str(caught.value)
         == "'x' is a DTensor, which a call of the head itself takes, but not this call; gather it first "
         "(full_tensor()). Its local shard alone would give a wrong loss: shards of the vocabulary go to "
-        "lt.parallel.vocab_parallel, a shard of the tokens is a call of its own"
+        "lt.parallel.vocab_parallel, a shard of the tokens is a separate call"
     )
     DTensor.placements = ("Shard(dim=0)",)
     with pytest.raises(lt.CallTypeError, match=r"'x' is a DTensor placed as Shard\(dim=0\), which a call"):

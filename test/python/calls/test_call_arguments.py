@@ -123,7 +123,7 @@ def test_buffers_whose_entries_take_turns(strides):
 def shares(name):
     return (
         f"'weight_grad_out' shares memory with '{name}', which the call reads while gradients are added into "
-        "the buffer; give memory of its own"
+        "the buffer; give separate memory"
     )
 
 

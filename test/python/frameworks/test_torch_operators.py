@@ -249,7 +249,7 @@ def test_subclasses_are_refused():
     assert str(caught.value) == (
         "'weight' is a DTensor, which a call of the head itself takes, but not this call; gather it first "
         "(full_tensor()). Its local shard alone would give a wrong loss: shards of the vocabulary go to "
-        "lt.parallel.vocab_parallel, a shard of the tokens is a call of its own"
+        "lt.parallel.vocab_parallel, a shard of the tokens is a separate call"
     )
 
 

@@ -122,7 +122,7 @@ def test_what_is_refused():
     with pytest.raises(ValueError, match="label_smoothing=1.5 must lie between 0 and 1"):
         cross_entropy(logits, labels, label_smoothing=1.5)
     with pytest.raises(
-        ValueError, match="label_smoothing=0.1 does not go with soft_target_labels; make it 0"
+        ValueError, match="label_smoothing=0.1 cannot be given with soft_target_labels; make it 0"
     ):
         cross_entropy(
             logits, labels, label_smoothing=0.1, soft_target_labels=jnp.ones((*labels.shape, VOCAB))
@@ -173,7 +173,7 @@ def test_a_smoothing_that_is_traced_beside_probabilities():
     with pytest.raises(lt.CallValueError) as caught:
         jax.jit(lambda number: compared(hidden, table, labels, soft=soft, label_smoothing=number))(0.1)
     assert str(caught.value) == (
-        "label_smoothing=traced by JAX does not go with soft_target_labels; make it 0"
+        "label_smoothing=traced by JAX cannot be given with soft_target_labels; make it 0"
     )
 
 

@@ -150,7 +150,7 @@ def test_python_functions(use, text):
     (lambda z: divmod(2, z), "has no divmod(); use lt.floor(a / b) and a - b * lt.floor(a / b)"),
     (lambda z: pow(z, 2, 5), "has no pow() with a modulus; use a ** b"),
     (lambda z: f"{z:.3f}", "is no number while the loss is traced, so it cannot be formatted with '.3f'; "
-     "print the value itself, which tells what it is"),
+     "print the value itself, which shows what it is"),
 ])  # fmt: skip
 def test_missing_operators(use, text):
     with pytest.raises(lt.SpecError) as caught:

@@ -308,7 +308,7 @@ def test_sizes_of_the_head_win():
     head.options = replace(head.options, tiles="TM=64")
     explained = head.explain(**given())
     assert explained.tiles == "TM=64" and not explained.is_tuned and "as asked for" in str(explained)
-    with pytest.raises(lt.CallValueError, match="tiles='TM=64', which win over what tuning finds"):
+    with pytest.raises(lt.CallValueError, match="tiles='TM=64', which override tuned sizes"):
         lt.autotune(head, **given())
 
 

@@ -134,7 +134,7 @@ static LogicalResult storeLine(KernelContext &k, StoreOp op, const Tile &tile, c
   if (alongRows && count > 1 && !view.isVector() && !view.isRowState())
     return op.emitOpError() << "stores a column to " << view.type << "; CUDA kernels store columns to views of 1 dimension and to row states";
   if (k.isOwned(tile.type) && !tile.isOwned)
-    return op.emitOpError() << "stores " << tile.type << ", whose rows several threads have; CUDA kernels have no such use";
+    return op.emitOpError() << "stores " << tile.type << ", whose rows several threads have; CUDA kernels do not support that";
   unsigned dim = view.isVector() ? 0 : 1;
   FailureOr<Int> end = k.end(op, view, dim);
   if (failed(end))

@@ -1,4 +1,4 @@
-"""Arrays of JAX: those with numbers are read by DLPack, tracers have a shape and a type alone."""
+"""Arrays of JAX: concrete ones are read by DLPack; tracers have only a shape and a type."""
 
 from __future__ import annotations
 

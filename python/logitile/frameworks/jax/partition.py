@@ -1,4 +1,6 @@
-"""How XLA partitions a call over a mesh: which dimensions go together, and what one device runs."""
+"""How XLA partitions a call over a mesh: which dimensions are sharded together, and what one device
+runs.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,7 @@ def sharding_rule(call: KeyedCall, ranks: Sequence[int]) -> str:
 
 
 def _of_output(result: TracedResult, leading: Sequence[str], position: int) -> list[str]:
-    """The dimensions of an output; those behind the tokens are whole on every device."""
+    """The dimensions of an output; those after the tokens are whole on every device."""
     if not result.is_per_token:
         return []
     return [*leading, *(f"o{position}_{axis}" for axis in range(len(result.behind)))]

@@ -1,5 +1,5 @@
-"""Heads as primitives of JAX. One makes the calls that a key names; the other stands for a
-derivative until it is transposed.
+"""Heads as primitives of JAX.
+One primitive makes keyed calls; the other represents a derivative until it is transposed.
 
 Primitives are what `jax.grad`, `jax.vmap` and XLA ask for rules, so a head works inside of all of
 them, and refuses what it cannot do in its own words.

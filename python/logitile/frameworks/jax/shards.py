@@ -1,4 +1,4 @@
-"""Calls on several devices: what each of them runs, and what they send each other.
+"""Calls on several devices: the work of each device, and the data that they exchange.
 
 Tokens may be on any axes of a mesh. The vocabulary may be on others: then a device makes one sweep
 at a time over its slice, and all devices merge what the sweeps leave, in the same order.

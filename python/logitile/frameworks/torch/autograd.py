@@ -62,7 +62,7 @@ class Direct(torch.autograd.Function):
         if ctx.is_early:
             cotangent = cotangents[ctx.outputs.index("loss")]
             # Whoever hooks saved tensors may have kept them:
-            # only what nobody else knows is scaled in place.
+            # only gradients that no hook can hold are scaled in place.
             gradients = _scaled(saved if ctx.is_hooked else ctx.made, cotangent, keeps or ctx.is_hooked)
             anchors = [cotangent, *ctx.anchors]
         else:

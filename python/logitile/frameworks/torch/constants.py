@@ -1,4 +1,4 @@
-"""What torch.compile takes as a constant, without a look into how it is made."""
+"""Functions whose result torch.compile takes as a constant, without tracing them."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ def constant(
 
     Args:
         function: gives a text.
-        first, second: objects, which `token` tells apart: a graph is made anew for another one.
-        given: plain values, by name; a graph is made anew for other ones.
+        first, second: objects, which `token` distinguishes: a new graph is made for other ones.
+        given: plain values, by name; a new graph is made for other values.
     """
     texts, others = {}, {}
     # a number that has changed is a symbol, until something asks for it

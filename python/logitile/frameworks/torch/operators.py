@@ -1,5 +1,5 @@
-"""Heads as operators of torch, for everything that looks at a call instead of running it: compile,
-export, torch.func, fake tensors.
+"""Heads as operators of torch, for code that traces a call instead of running it: compile, export,
+torch.func, fake tensors.
 
 Two operators serve all heads: `logitile::forward` and `logitile::backward`. They name a head by a
 digest of its content, because graphs that hold them outlive the process. Plain eager calls are in
@@ -79,7 +79,7 @@ def tensor_of(name: str, item: Any) -> Tensor:
             f"'{name}' is the bool {item}, but a graph takes tensors and numbers; pass a tensor"
         )
     try:
-        # in a sum: a graph with torch.tensor(item) is made anew for each item
+        # in a sum: with torch.tensor(item) there would be a new graph for each item
         if isinstance(item, float):
             return torch.zeros((), dtype=torch.float64, device="cpu") + item
         if isinstance(item, int):
@@ -262,7 +262,7 @@ def _setup(ctx: Any, inputs: Any, output: Any) -> None:
 def _bare_backward(ctx: Any, cotangents: Sequence[Tensor | None]) -> Any:
     saved = list(ctx.saved_tensors)
     head = capture.of_key(ctx.key)
-    outputs = cotangents[: len(head.carries)]  # behind them are gradients that were made early
+    outputs = cotangents[: len(head.carries)]  # after them are early gradients
     reaching = [u if c else None for u, c in zip(outputs, head.carries, strict=True)]
     need = [bool(n and name) for n, name in zip(ctx.needs_input_grad[1], head.gradient_names, strict=True)]
     return None, final(_gradients(ctx.key, saved, reaching, need), [*reaching, *saved]), None

@@ -1,4 +1,4 @@
-"""Tensors of torch: how they are described, read and made."""
+"""Tensors of torch: described, read and created."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ..arrays import Array, Framework, Recorded, no_data
 from ..dtypes import name_of
 from .autograd import differentiable
 
-# devices of torch make their name anew each time
+# devices of torch build their name each time
 _device_name = functools.lru_cache(maxsize=64)(str)
 
 
@@ -143,7 +143,7 @@ def check_whole(tensor: Any, name: str) -> None:
         raise CallTypeError(
             f"'{name}' is a DTensor{_placed(tensor)}, which a call of the head itself takes, but not this "
             "call; gather it first (full_tensor()). Its local shard alone would give a wrong loss: shards of "
-            "the vocabulary go to lt.parallel.vocab_parallel, a shard of the tokens is a call of its own"
+            "the vocabulary go to lt.parallel.vocab_parallel, a shard of the tokens is a separate call"
         )
 
 

@@ -277,7 +277,7 @@ class LigerFusedLinearGRPOLoss(_Options):
         vespo_k_neg: Coefficient = 3.0,
         vespo_lambda_neg: Coefficient = 2.0,
     ):
-        policy.check_positive(  # whatever the loss_type is
+        policy.check_positive(  # for every loss_type
             sapo_temperature_pos=sapo_temperature_pos, sapo_temperature_neg=sapo_temperature_neg, delta=delta
         )
         super().__init__(

@@ -82,7 +82,7 @@ class Settings:
 
 
 def check_positive(**options: Coefficient | None) -> None:
-    """Refuses numbers that are not above 0; None is none.
+    """Refuses numbers that are not above 0. None is allowed.
 
     Raises:
         CallValueError: one is not.

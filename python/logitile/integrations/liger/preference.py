@@ -30,7 +30,7 @@ _Results = tuple[Tensor, tuple[Tensor, ...]]
 
 @dataclass(frozen=True)
 class _Pairs:
-    """A batch of pairs and what is made of it.
+    """A batch of pairs, and the values that are computed from it.
 
     Args:
         averages: whether the log-probability of an answer is a mean over its

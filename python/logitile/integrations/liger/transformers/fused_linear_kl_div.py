@@ -1,6 +1,4 @@
-"""Liger's fused linear divergence from a distribution that exists already,
-such as stored soft labels.
-"""
+"""Liger's fused linear divergence from a given distribution, such as stored soft labels."""
 
 from __future__ import annotations
 

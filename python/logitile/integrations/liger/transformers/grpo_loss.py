@@ -1,6 +1,4 @@
-"""Liger's loss of policies on logits that exist already,
-and the log-probabilities that it is made of.
-"""
+"""Liger's policy loss on given logits, and its log-probabilities."""
 
 from __future__ import annotations
 
