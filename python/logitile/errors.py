@@ -25,9 +25,7 @@ class SpecError(LogitileError):
 
 
 class SpecAttributeError(SpecError, AttributeError):
-    """A name that logitile or a traced value does not have;
-    hasattr() takes it for an AttributeError.
-    """
+    """An unknown name of logitile or of a traced value; an AttributeError, for hasattr()."""
 
 
 class CallError(LogitileError):
@@ -127,8 +125,8 @@ class FaultReport:
 
 
 class EmulatorFault(LogitileError):
-    """The emulator found faults in a kernel: a bug of logitile,
-    or of the text that it was compiled from.
+    """The emulator found faults in a kernel.
+    They are bugs of logitile, or of the text from which the kernel was compiled.
 
     Args:
         message: the kernel and all reports, for people.

@@ -93,8 +93,9 @@ class InspectedHead(BoundLoss):
         grad: Iterable[str] | None = None,
         **inputs: object,
     ) -> Path:
-        """Writes one page of HTML that shows how a call becomes kernels: the loss and every stage,
-        the origin of each line, the passes, and the schedule. The page needs no network.
+        """Writes one page of HTML that shows how a call becomes kernels.
+        The page has the loss and every stage, the origin of each line, the passes, and the
+        schedule. It needs no network.
 
         Args:
             args, grad, inputs: as for `ir`.

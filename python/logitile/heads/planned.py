@@ -15,8 +15,7 @@ class PlannedHead(BoundLoss):
     """Plans of a head, which can be saved."""
 
     def compile(self, *args: object, grad: Iterable[str] | None = None, **inputs: object) -> Plan:
-        """A plan for calls with such arguments. It can be saved, loaded with lt.load_plan, and run,
-        also from C.
+        """A plan for such calls. It can be saved, loaded with lt.load_plan, and run, also from C.
 
         Args:
             args, grad, inputs: as for `ir`.
@@ -34,8 +33,8 @@ class PlannedHead(BoundLoss):
         return Plan(program.plan(call.tokens), self.options)
 
     def compile_text(self, text: str, stage: str) -> Plan:
-        """A plan from the text of a stage, as `ir` returns it without `kernel`, or edited. Its
-        calls reduce the loss and ignore tokens as this head does.
+        """A plan from the text of a stage, as `ir` returns it without `kernel`, or edited.
+        Its calls reduce the loss and ignore tokens as this head does.
 
         Args:
             text: with its request, which has the sizes, types and target.

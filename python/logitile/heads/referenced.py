@@ -37,8 +37,7 @@ class ReferencedHead(BoundLoss):
         segments: Segments | None = None,
         **inputs: object,
     ) -> tuple[Any, dict[str, numpy.ndarray]]:
-        """The outputs and gradients in float64 NumPy, by a reverse mode that is independent of the
-        compiler.
+        """The outputs and gradients in float64 NumPy, independent of the compiler.
 
         Args:
             wrt: names of gradients: `hidden`, `weight` (`student.hidden`, ... with several pairs)

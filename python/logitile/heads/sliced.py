@@ -28,8 +28,9 @@ class SlicedHead(BoundLoss):
         grad_output: object = None,
         **inputs: object,
     ) -> SliceState:
-        """One sweep over a slice of the vocabulary: the state of each token on this slice. Give the
-        states of all slices to `lt.merge`, and the merged state to `finish` or the next sweep:
+        """One sweep over a slice of the vocabulary: the state of each token on this slice.
+        Give the states of all slices to `lt.merge`, and the merged state to `finish` or the next
+        sweep:
 
             where = {"column_offset": 4000, "vocab_size": 32000}  # of rows 4000, 4001, ...
             state = head.partial(hidden, weight, target=target, **where)

@@ -21,8 +21,7 @@ from .traced_logits import TracedLogits, logits_of
 def deferred_logits(
     compute_logits: Callable[[Mapping[str, Any]], Any], predictions: Mapping[str, Any]
 ) -> TracedLogits:
-    """The logits that `compute_logits(predictions)` gives, for `cross_entropy`,
-    without computing them.
+    """The logits of `compute_logits(predictions)` for `cross_entropy`, without computing them.
 
     Args:
         compute_logits: that of a model or decoder of AXLearn, or any function like it.
@@ -126,8 +125,7 @@ def chunked_metrics(
     scan_chunk: int | None = None,
     pad_token_id: int | None = None,
 ) -> tuple[Any, dict[str, Any], dict[str, tuple[Any, Any]]]:
-    """What a causal model of AXLearn makes of a batch with `scan_chunk`: loss, metrics,
-    and its reports.
+    """The loss, metrics and reports of a causal model of AXLearn with `scan_chunk`.
 
     Args:
         compute_logits: of the model, see `deferred_logits`.

@@ -28,8 +28,8 @@ def is_number(value: object, number: float) -> bool:
 
 
 def given(**values: Coefficient) -> dict[str, Any]:
-    """The coefficients of a call that are not 0: a term whose coefficient is left out costs
-    nothing. Tensors stay, with any value.
+    """The coefficients of a call that are not 0.
+    A term without a coefficient costs nothing. Tensors stay, with any value.
     """
     return {name: value for name, value in values.items() if not is_number(value, 0)}
 
@@ -40,8 +40,8 @@ def of_temperature(temperature: Coefficient) -> dict[str, Any]:
 
 
 def value_of(name: str, value: Any) -> Any:
-    """The number of a coefficient; None of a tensor that cannot be looked at: on a device, in a
-    graph, or under a transformation of torch.func.
+    """The number of a coefficient; None if its value cannot be read without a wait.
+    That is the case on a device, in a graph, and under a transformation of torch.func.
 
     Raises:
         CallTypeError: it is a tensor of bools or complex numbers.

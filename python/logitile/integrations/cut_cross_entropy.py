@@ -26,9 +26,7 @@ __all__ = ("LinearCrossEntropy", "LinearCrossEntropyImpl", "VocabParallelOptions
 
 
 class LinearCrossEntropyImpl(enum.IntEnum):
-    """Names of implementations. All of them stand for the same kernels here,
-    whose gradients are exact.
-    """
+    """Names of implementations. All select the same kernels here, with exact gradients."""
 
     CCE = 1
     TORCH_COMPILE = 2
@@ -126,8 +124,8 @@ def linear_cross_entropy(
 
 
 class LinearCrossEntropy(torch.nn.Module):
-    """`linear_cross_entropy` as a module;
-    its arguments but `return_lse` are in the order of the function.
+    """`linear_cross_entropy` as a module.
+    Its arguments, except `return_lse`, have the order of the function.
     """
 
     def __init__(

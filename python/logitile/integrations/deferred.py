@@ -30,15 +30,14 @@ Fused = Callable[[Tensor, Tensor, Tensor | None], Any]
 
 
 class DeferringLinear(nn.Linear):
-    """A linear layer whose result in training is deferred. `fused` is called with the layer's
-    input, weight and bias from inside the own forward of the layer, where hooks, such as those of
-    FSDP, have gathered the weight. Under a tensor parallel plan all of them are DTensors.
+    """A linear layer whose result in training is deferred.
+    `fused` is called with the layer's input, weight and bias inside the layer's own forward, where
+    hooks, such as those of FSDP, have gathered the weight. Under a tensor parallel plan all of them
+    are DTensors.
     """
 
     def forward(self, input: Tensor, fused: Fused | None = None, now: bool = False) -> Any:
-        """The logits [..., V] of hidden states [..., D]; in training a `Deferred`,
-        unless `now` is true.
-        """
+        """The logits [..., V] of hidden states [..., D]; in training a `Deferred`, if not `now`."""
         plan: Plan | None = self.__dict__.get("plan")
         if fused is not None:
             return fused(input if plan is None else plan.placed(input), self.weight, self.bias)
@@ -95,8 +94,8 @@ def deferring(module: nn.Module) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Projection:
-    """An output layer and the hidden states [..., D] that it was called with; under a tensor
-    parallel plan they may be those of this process's tokens.
+    """An output layer and the hidden states [..., D] with which it was called.
+    Under a tensor parallel plan they may be those of this process's tokens.
     """
 
     layer: DeferringLinear
@@ -183,9 +182,7 @@ class Deferred:
         return Deferred(self.projections, self.step, torch.float32)
 
     def to(self, *args: Any, **kwargs: Any) -> Any:
-        """In another floating type, which heads need not round to;
-        anything else computes the logits.
-        """
+        """Another floating type is recorded, without rounding. Other types compute the logits."""
         given = [*args, *kwargs.values()]
         wanted = given[0] if len(given) == 1 else None
         if wanted == self.device:

@@ -23,8 +23,8 @@ _METHOD = "logits_from_hidden_states_for_vocab_tiling"
 def vocab_tiling_linen_loss(
     hidden_states: Any, data: Mapping[str, Any], config: Any, model: Any, params: Any, is_train: bool
 ) -> tuple[Any, Any]:
-    """The sums over tokens of the loss, z-loss included, and of the z-loss,
-    of a model of Flax Linen.
+    """The sums over tokens of the loss and of the z-loss, of a model of Flax Linen.
+    The loss includes the z-loss.
 
     Args:
         hidden_states: [batch, length, width], of the decoder.

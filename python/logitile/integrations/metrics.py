@@ -24,8 +24,8 @@ _IGNORED = -100
 
 
 def coefficient(name: str, given: Any) -> Any:
-    """A coefficient, which a project may keep in an array: a number, or what JAX traces, without
-    axes. Kernels read it at each call.
+    """A coefficient: a number, or an array of one number, which JAX may trace.
+    Kernels read it at each call.
 
     Raises:
         CallTypeError: it is no number.

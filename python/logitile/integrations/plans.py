@@ -58,8 +58,8 @@ class Plan:
         return self
 
     def placed(self, hidden: Tensor) -> Any:
-        """Hidden states [..., D] as a DTensor; one is left as it is. Its gradient goes back as one
-        of the plain tensor, complete for this process's tokens.
+        """Hidden states [..., D] as a DTensor; a DTensor is returned unchanged.
+        The gradient of a plain tensor is plain, and complete for this process's tokens.
         """
         from torch.distributed.tensor import DTensor
 

@@ -74,8 +74,7 @@ def linear_cross_entropy(
     label_smoothing: Coefficient = 0.0,
     options: LinearCrossEntropyOptions | None = None,
 ) -> Tensor:
-    """Cross-entropy of `input @ linear_weight.T + linear_bias`, as
-    torch.nn.functional.linear_cross_entropy.
+    """Cross-entropy of `input @ linear_weight.T + linear_bias`, like torch's function.
 
     Args:
         input: [in_features] or [N, in_features]. Where it is float64, the reference computes the

@@ -13,9 +13,9 @@ from ..frameworks.choice import has_shards
 
 
 def call(head: Any, projections: Sequence[tuple[Tensor, Tensor]], inputs: Mapping[str, Any]) -> Any:
-    """`head(hidden, weight, ..., **inputs)`. Where a DTensor is among hidden states and weights,
-    inputs and projections that are plain stand beside them as copies that every process has, and
-    results are whole plain tensors.
+    """`head(hidden, weight, ..., **inputs)`, with DTensors and plain tensors.
+    If hidden states or weights include a DTensor, every process must have the same plain inputs and
+    projections, and results are whole plain tensors.
 
     Args:
         head: of lt.jit.

@@ -272,8 +272,8 @@ def teacher_cross_entropy(
     teacher_bias: Vocab[float] | None = None,
     is_masked: bool = False,
 ):
-    """-sum(q log p): KL(q || p) without the entropy of the teacher. With `is_masked`, infinite
-    logits of the student count nothing.
+    """-sum(q log p): KL(q || p) without the entropy of the teacher.
+    With `is_masked`, infinite logits of the student do not count.
     """
     return -_cross(*_biased(student, teacher, student_bias, teacher_bias), is_masked)
 
@@ -288,8 +288,8 @@ def student_relative_entropy(
     teacher_bias: Vocab[float] | None = None,
     is_masked: bool = False,
 ):
-    """KL(p || q) = sum(p (log p - log q)). With `is_masked`,
-    infinite logits of either count nothing.
+    """KL(p || q) = sum(p (log p - log q)).
+    With `is_masked`, infinite logits of either model do not count.
     """
     return _relative(*_biased(student, teacher, student_bias, teacher_bias), is_masked)
 

@@ -47,8 +47,8 @@ def log_probabilities(
     scale: float = 1.0,
     returns: tuple[str, ...] = (),
 ):
-    """log p[y], and what `returns` names of TRL's other outputs,
-    of which `entropy` alone has a gradient.
+    """log p[y], and TRL's other outputs that `returns` names.
+    Of these, only `entropy` has a gradient.
     """
     z = _scaled(z, bias, scale, softcap) / temperature
     log_p = lt.log_softmax(z)
@@ -77,9 +77,10 @@ def divergence(
     is_reverse: bool = False,
     is_any_share: bool = False,
 ):
-    """The Jensen-Shannon divergence with the teacher's share `beta`, and the entropy of the student
-    without a gradient. Without `beta` it is KL(teacher || student), or with `is_reverse` KL(student
-    || teacher). With `is_any_share`, `beta` may be 0 and 1 too, and stands for these then.
+    """The Jensen-Shannon divergence with the teacher's share `beta`, and the student's entropy.
+    The entropy has no gradient. Without `beta` the divergence is KL(teacher || student), or with
+    `is_reverse` KL(student || teacher). With `is_any_share`, `beta` may be 0 and 1 too, which
+    select these two.
     """
     pair = (
         _scaled(student, student_bias, student_scale, student_softcap) / temperature,
@@ -254,8 +255,8 @@ _THEIRS: dict[tuple[str, str], Any] = {}  # what was there before the patch
 
 
 def patch() -> None:
-    """Puts the functions of this module in the place of TRL's, for all trainers of the process. A
-    trainer looks them up at each step, so it may exist already. Patching again changes nothing.
+    """Replaces TRL's functions by those of this module, for all trainers of the process.
+    A trainer looks them up at each step, so it may exist already. Patching again changes nothing.
 
     Raises:
         CallTypeError: TRL is not the version that this module knows.

@@ -91,9 +91,7 @@ def exp2(x: object) -> Value:
 
 
 def log(x: object) -> Value:
-    """Natural logarithm. For an exponential it is the exponent, for a sum of exponentials
-    lt.logsumexp.
-    """
+    """Natural logarithm. log(exp(x)) is x, and log(sum(exp(x))) is lt.logsumexp(x)."""
     return _unary("lt.log", "math.log", x)
 
 

@@ -63,8 +63,7 @@ def logprob_entropy(
     bias: Vocab[float] | None = None,
     temperature: Scalar | Token[float] | None = None,
 ):
-    """log p[y] and the entropy of the prediction, both per token and differentiable;
-    there is no loss field.
+    """log p[y] and the entropy of the prediction, per token and differentiable; no loss.
 
     Args:
         target: y, one per token.
@@ -90,8 +89,8 @@ def ppo_clip(
     epsilon_high: Scalar | float = 0.2,
     temperature: Scalar | Token[float] | None = None,
 ):
-    """The clipped surrogate, -min(r A, clamp(r, 1 - epsilon_low, 1 + epsilon_high) A),
-    r = p[y] / p_old[y].
+    """The clipped surrogate loss of PPO.
+    It is -min(r A, clamp(r, 1 - epsilon_low, 1 + epsilon_high) A), r = p[y] / p_old[y].
 
     Args:
         target: y, the tokens that were sampled.

@@ -34,8 +34,7 @@ def check_inside(name: str, value: object, low: float, high: float) -> None:
 
 
 def check_integer(name: str, value: object, least: int, most: int, why: str = "") -> None:
-    """Refuses a constant that is no integer from `least` to `most`,
-    which is so for the reason `why`.
+    """Refuses a constant that is not an integer from `least` to `most`; `why` is the reason.
 
     Raises:
         CallTypeError: it is no integer.
@@ -74,9 +73,7 @@ def check_choice(name: str, value: object, known: tuple[str, ...]) -> None:
 
 
 def is_zero(value: object) -> bool:
-    """Whether a constant is 0, so that its term can be left out;
-    a value that is read at run time is not.
-    """
+    """Whether a constant is 0, so that its term can be left out; False for run-time values."""
     return not isinstance(value, Value) and value == 0
 
 

@@ -29,8 +29,7 @@ def sample(
     top_k: int = 0,
     candidates: int = 64,
 ):
-    """An entry of the vocabulary for every token, drawn with its probability;
-    there is no loss field.
+    """Draws an entry of the vocabulary for every token; there is no output `loss`.
 
     Args:
         seed: of the random numbers, an integer of 32 bits. The same seed draws the same entries for

@@ -207,8 +207,7 @@ def unlikelihood(z: Logits, negative: Token[int, K]):
 
 @loss
 def dynamic_fine_tuning(z: Logits, target: Token[int]):
-    """Cross-entropy times the target's probability, which carries no gradient:
-    -stop_gradient(p[y]) log p[y].
+    """Cross-entropy times the target's probability, -stop_gradient(p[y]) log p[y].
 
     Args:
         target: y, one per token.

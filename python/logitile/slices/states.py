@@ -59,9 +59,7 @@ class Source:
         return hashlib.sha256(repr(content).encode()).hexdigest()[:16]
 
     def rounded(self, given: Arguments) -> Arguments:
-        """Arguments whose operands are rounded as those of the state were,
-        whether torch casts by itself now or not.
-        """
+        """Rounds operands of a call like those of the state, with or without autocast."""
         types = {name: rest for name, *rest in self.rounding}
 
         def rounded(array: Array, dtype: str | None) -> Array:
@@ -117,9 +115,7 @@ class SliceState:
 
     @property
     def next(self) -> str | None:
-        """The kind of the next sweep: "forward", "backward",
-        which needs what arrives at outputs, or None.
-        """
+        """The kind of the next sweep: "forward", "backward", which needs cotangents, or None."""
         forward, backward = self.source.sweeps
         if self.sweep + 1 < forward:
             return "forward"

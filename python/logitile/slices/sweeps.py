@@ -192,8 +192,7 @@ def finish_grad(
 
 
 def slice_gradients(state: SliceState, call: Call, offset: int, wanted: Wanted) -> dict[str, Any]:
-    """The gradients of a slice by name, from the merged state of all sweeps,
-    which has the cotangents.
+    """The gradients of a slice by name, from the merged state, which has the cotangents.
 
     Those that `wanted` has in float32 stay so.
     """
@@ -227,8 +226,7 @@ def _bound(
 def bound_to_slice(
     binder: Binder, args: Sequence[object], inputs: Mapping[str, object], where: tuple[object, object]
 ) -> tuple[int, Call]:
-    """The first column and the call of a new slice; its specialisation is that of the whole
-    vocabulary.
+    """The first column and the call of a new slice, specialised for the whole vocabulary.
 
     Args:
         args, inputs: as a user gives them: where torch casts automatically,

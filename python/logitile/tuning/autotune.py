@@ -40,8 +40,8 @@ _COMPILING = 0.5  # share of the time in which contenders are compiled
 def autotune(
     head: Head, /, *args: object, budget_s: float = 30.0, grad: Iterable[str] | None = None, **inputs: object
 ) -> Tuning:
-    """Measures which tile sizes and how many threads are fastest for such calls. Later calls use
-    them, in this process and in others on the same machine.
+    """Measures which tile sizes and how many threads are fastest for such calls.
+    Later calls use them, in this process and in others on the same machine.
 
         lt.autotune(head, hidden, weight, target=labels, budget_s=10)
 

@@ -308,7 +308,7 @@ def test_another_trace():
     refused(
         loss,
         "'z' comes from the trace of 'loss', which has not ended: another loss is traced meanwhile, which "
-        "has values of its own; call that loss with this value to make it a part",
+        "has other values; call that loss with this value to make it a part",
     )
 
 

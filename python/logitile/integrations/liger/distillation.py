@@ -37,8 +37,7 @@ def distilled(
     classes: int = 0,
     returns_parts: bool = False,
 ):
-    """soft_weight times the distance from the teacher, and hard_weight, if given,
-    times the cross-entropy.
+    """soft_weight times the distance from the teacher, plus hard_weight times the cross-entropy.
 
     Args:
         beta: the share of the teacher in the mixture, or the weight of the cosine.
@@ -97,8 +96,7 @@ def jsd(
     chunk_size: int = 1024,
     return_soft_hard_loss: bool = False,
 ) -> Tensor | tuple[Tensor, Tensor, Tensor]:
-    """Cross-entropy and the generalised Jensen-Shannon divergence,
-    means over the tokens that count.
+    """Cross-entropy and the generalised Jensen-Shannon divergence, means over tokens.
 
     Args:
         student_input, teacher_input: [N, D] each; D may differ.
@@ -150,8 +148,8 @@ def cosine(
     chunk_size: int = 1024,
     return_soft_hard_loss: bool = False,
 ) -> Tensor | tuple[Tensor, Tensor, Tensor]:
-    """Cross-entropy and beta (1 - the cosine of the logits of student and teacher); arguments as of
-    `jsd`. The temperature changes no cosine.
+    """Cross-entropy and beta (1 - the cosine of the logits of student and teacher).
+    Arguments are as for `jsd`. The temperature does not change the cosine.
     """
     check_temperature(temperature)
     value_of("beta", beta)

@@ -267,8 +267,9 @@ def _loss(
 
 
 def terms(batch: Batch, settings: Settings) -> tuple[Tensor, Tensor | None, Tensor]:
-    """The loss of each token, the penalty without its weight, None if that is 0, and what is
-    clipped: [B, T], or [B, 1] for ratios of sequences.
+    """The loss of each token, the penalty without its weight, and whether it is clipped.
+    The penalty is None if its weight is 0. The others are [B, T], or [B, 1] for ratios of
+    sequences.
     """
     log_weight = batch.log_ratio
     if settings.importance_sampling_level == "sequence":

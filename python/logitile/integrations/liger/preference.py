@@ -184,9 +184,7 @@ _DPO: dict[str, Callable[[_Margins], Tensor]] = {
 
 
 def check_dpo(loss_type: str, label_smoothing: Coefficient) -> None:
-    """Refuses, in Liger's words, a type of loss that there is not,
-    and smoothing that it cannot have.
-    """
+    """Refuses unknown types of loss, and smoothing that they cannot have, in Liger's words."""
     if loss_type not in _DPO:
         raise CallValueError(f"Unsupported loss_type={loss_type!r}; it is none of {listed(list(_DPO))}")
     number = value_of("label_smoothing", label_smoothing)
@@ -326,8 +324,9 @@ def orpo(
     compiled: bool = True,
     chunk_size: int = 1,
 ) -> _Results:
-    """ORPO, arXiv:2403.07691. It adds rewards, the mean of log sigmoid of the log odds ratio, and
-    the mean log odds ratio to the outputs.
+    """ORPO, arXiv:2403.07691.
+    It adds to the outputs: rewards, the mean of log sigmoid of the log odds ratio, and the mean log
+    odds ratio.
 
     Args:
         nll_target: the target of the chosen answers' loss, in the shape of `target`;

@@ -24,8 +24,8 @@ from ..heads import head
 def scaled(
     z: Logits, target: Token[int], *, temperature: Scalar | None = None, returns: tuple[str, ...] = ()
 ):
-    """-log p[y] of logits that are divided by a temperature, and what `returns` names: "entropy",
-    or "lse", the log of the sum of exponentials. All have gradients.
+    """-log p[y] of logits that are divided by a temperature, and the outputs in `returns`.
+    These are "entropy", and "lse", the log of the sum of exponentials. All have gradients.
     """
     scaled = z if temperature is None else z / temperature
     lse = lt.logsumexp(scaled)

@@ -42,8 +42,8 @@ def sequence_logprobs(
     chunk_size: int,
     averages: bool = False,
 ) -> Tensor:
-    """The sum of log p over the tokens of each sequence that count, [batch], or their mean;
-    NaN for a mean over none.
+    """The sum of log p over the counted tokens of each sequence, [batch], or their mean.
+    A mean over no token is NaN.
 
     Args:
         chunk_size: sequences per chunk.

@@ -30,8 +30,9 @@ def kto(
     average_log_prob: bool = False,
     chunk_size: int = 1,
 ) -> tuple[Tensor, tuple[Tensor, ...]]:
-    """KTO, arXiv:2402.01306: the mean of 1 - sigmoid(beta (log-ratio - kl)),
-    of its negative for bad answers.
+    """KTO, arXiv:2402.01306.
+    The loss is the mean of 1 - sigmoid(beta (log-ratio - kl)), with the opposite sign for bad
+    answers.
 
     Args:
         _input: hidden states, [B, T, D].

@@ -48,8 +48,9 @@ def fused_cross_entropy(
     scales_tokens: bool = False,
     returns: tuple[str, ...] = (),
 ):
-    """Cross-entropy; with `scales_tokens` loss and z-loss of a token are multiplied by the
-    probability of its target, which is a constant for gradients.
+    """Cross-entropy of one token.
+    With `scales_tokens`, loss and z-loss of a token are multiplied by the probability of its
+    target, which is a constant for gradients.
     """
     result: Any = losses.cross_entropy(
         z, target, class_weight=class_weight, bias=bias, label_smoothing=label_smoothing, z_loss=z_loss,
@@ -171,8 +172,8 @@ def liger_fused_linear_cross_entropy(
     return_predicted_tokens: bool = False,
     chunk_mem_const: int = 1,
 ) -> Tensor | CrossEntropyOutput:
-    """The loss, or a CrossEntropyOutput once a `return_` flag is set. Arguments are those of
-    LigerFusedLinearCrossEntropyFunction.apply.
+    """The loss, or a CrossEntropyOutput if a `return_` flag is set.
+    Arguments are those of LigerFusedLinearCrossEntropyFunction.apply.
     """
     results = LigerFusedLinearCrossEntropyFunction.apply(
         input, weight, target, bias, ce_weight, ignore_index, lse_square_scale, label_smoothing, reduction,
