@@ -18,7 +18,7 @@ DTYPES = {"f32": "float32", "fp32": "float32", "bf16": "bfloat16", "f16": "float
 def add_dtype(parser: argparse.ArgumentParser) -> None:
     """Adds the option --dtype."""
     types = [*DTYPES, *sorted(set(DTYPES.values()))]
-    parser.add_argument("--dtype", default="bf16", choices=types, help="of hidden and weight (bf16)")
+    parser.add_argument("--dtype", default="bf16", choices=types, help="of hidden and weight (default: bf16)")
 
 
 def add_constants(parser: argparse.ArgumentParser) -> None:
