@@ -116,6 +116,19 @@ def FactorGradientPass : Pass<"logitile-factor-gradient", "logitile::ProgramOp">
   }];
 }
 
+def JoinFinishesPass : Pass<"logitile-join-finishes", "logitile::ProgramOp"> {
+  let summary = "makes one finish of two that follow each other";
+  let description = [{
+    Before: a program that makes gradients along with its outputs: cotangents are known from the start. After: a backward finish of no
+    sweep is part of the forward finish right before it, which is backward now, and results that nothing reads are gone. So one kernel
+    computes what two computed, and values go from one to the other without memory.
+
+    A finish stays as it is if it gathers entries at an index that the finish before it computes, since indices are read from memory.
+    choose-schedule runs this pass on programs of mode `early`.
+    Refuses: nothing.
+  }];
+}
+
 def ChooseSchedulePass : Pass<"logitile-choose-schedule", "mlir::ModuleOp"> {
   let summary = "decides what is stored and what is computed again, within the byte budget";
   let description = [{
