@@ -133,6 +133,21 @@ def FactorGradientPass : Pass<"logitile-factor-gradient", "logitile::ProgramOp">
   }];
 }
 
+def JoinFinishesPass : Pass<"logitile-join-finishes", "logitile::ProgramOp"> {
+  let summary = "joins two consecutive finishes";
+  let description = [{
+    Before: a program that computes gradients together with its outputs, so cotangents are known
+    from the start. After: a backward finish without a sweep is part of the forward finish directly
+    before it. The joined finish is backward, and results that nothing reads are removed. So one
+    kernel computes what two kernels computed, and values pass between the two without memory.
+
+    A finish is not joined if it gathers entries at an index that the previous finish computes,
+    because indices are read from memory. choose-schedule runs this pass on programs of mode
+    `early`.
+    Refuses: nothing.
+  }];
+}
+
 def ChooseSchedulePass : Pass<"logitile-choose-schedule", "mlir::ModuleOp"> {
   let summary = "decides what is stored and what is recomputed, within the byte budget";
   let description = [{

@@ -6,6 +6,7 @@
 #include "compiler/Target/ModuleTarget.h"
 #include "compiler/Transforms/ChooseSchedule/Problem.h"
 #include "compiler/Transforms/FactorGradient/FactorGradient.h"
+#include "compiler/Transforms/JoinFinishes.h"
 using namespace mlir;
 
 namespace logitile {
@@ -223,6 +224,8 @@ struct ChooseSchedulePass : impl::ChooseSchedulePassBase<ChooseSchedulePass> {
     constexpr int64_t kFinest = 8;
     int64_t least = INT64_MAX, first = 0;
     SmallVector<ProgramOp> forms = formsOf(program, request);
+    if (request.getMode() == Mode::Early) // the call has cotangents from the start
+      llvm::for_each(forms, joinFinishes);
     for (int64_t finer = 1; finer <= kFinest; finer *= 2) {
       std::optional<Found> best;
       int64_t mostAtOnce = -1; // of several forms

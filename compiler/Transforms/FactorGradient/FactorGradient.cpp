@@ -3,6 +3,7 @@
 // remaining gradient.
 #include "compiler/Transforms/FactorGradient/FactorGradient.h"
 #include "compiler/Passes.h"
+#include "compiler/Support/FinishExtender.h"
 #include "compiler/Support/MatchValues.h"
 #include "compiler/Transforms/FactorGradient/Factors.h"
 #include "compiler/Transforms/FactorGradient/Picks.h"
@@ -61,40 +62,6 @@ private:
              return input.getKind() != InputKind::Logits || input.getName() == adjoint.getName();
            });
   }
-};
-
-/// Appends results to a finish.
-class FinishExtender {
-public:
-  explicit FinishExtender(FinishOp finish)
-      : finish(finish), b(finish.getBody().front().getTerminator()), names(finish.getResultNames().getValue()),
-        types(finish.getResultTypes().getValue()), values(finish.getBody().front().getTerminator()->getOperands()) {}
-
-  ResultAttr add(StringRef wanted, Value value) {
-    std::string name = wanted.str();
-    for (unsigned i = 1; llvm::is_contained(names, b.getStringAttr(name)); ++i)
-      name = (wanted + Twine(i)).str();
-    names.push_back(b.getStringAttr(name));
-    types.push_back(TypeAttr::get(value.getType()));
-    values.push_back(value);
-    finish.setResultNamesAttr(b.getArrayAttr(names));
-    finish.setResultTypesAttr(b.getArrayAttr(types));
-    finish.getBody().front().getTerminator()->setOperands(values);
-    return ResultAttr::get(FlatSymbolRefAttr::get(finish), values.size() - 1);
-  }
-  Value known(ResultAttr result) {
-    if (result.getFinish().getValue() == finish.getSymName())
-      return values[result.getNumber()];
-    return KnownOp::create(b, finish.getLoc(), typeOf(findFinish(finish->getParentOfType<ProgramOp>(), result), result), result);
-  }
-  Value number(float value) { return arith::ConstantOp::create(b, finish.getLoc(), b.getF32FloatAttr(value)); }
-
-  FinishOp finish;
-  OpBuilder b;
-
-private:
-  SmallVector<Attribute> names, types;
-  SmallVector<Value> values;
 };
 
 FinishOp createFinish(OpBuilder &b, Location loc, StringRef name, Phase phase, SweepOp sweep) {
