@@ -207,8 +207,9 @@ private:
 
   /// The logit at a column, in a finish of the sweep: it is in the row state, or comes there.
   Value pickOf(Value column, FinishOp finish) {
-    std::optional<unsigned> slot = findPickSlot(parts.sweep, column);
-    return finish.getBody().getArgument(slot ? *slot : addPickSlot(program, parts.sweep, column, parts.adjoint.getName()));
+    StringRef logits = parts.adjoint.getName();
+    std::optional<unsigned> slot = findPickSlot(parts.sweep, column, logits);
+    return finish.getBody().getArgument(slot ? *slot : addPickSlot(program, parts.sweep, column, logits));
   }
 
   /// A finish without a sweep, to which results can be added.

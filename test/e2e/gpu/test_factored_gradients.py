@@ -6,7 +6,7 @@ import pytest
 from backends import CPU, jit
 from gate import Sample
 from random_specs import numpy_dtype
-from schedules import plans, scheduled
+from schedules import gradients_apart, plans, scheduled
 
 TOKENS, VOCAB, HIDDEN = 70, 700, 40
 BFLOAT16 = numpy_dtype("bfloat16")
@@ -50,6 +50,11 @@ def capped(z: lt.Logits, y: lt.Token[int]):
 @lt.loss
 def independent(z: lt.Logits, sign: lt.Token[float]):
     return sign * lt.sum(lt.log1p(lt.exp(-lt.abs(z))) + lt.maximum(z, 0))
+
+
+@lt.loss
+def rewarded_by_another_model(z: lt.Logits, judge: lt.Logits, y: lt.Token[int]):
+    return lt.stop_gradient(judge[y]) * (lt.logsumexp(z) - z[y])
 
 
 def operands(std=1.0, peak=0.0):
@@ -100,6 +105,19 @@ def test_it_is_the_gradient(loss, kind):
         if kind != "chunks":
             assert "gradient" not in launches(made)
             assert ("repair" in launches(made)) == (loss is not independent)
+
+
+def test_the_same_sweep_picks_logits_of_another_projection():
+    """They are those at the target, and not what the gradient there is made of."""
+    hidden, weight = operands(std=4.0)
+    likely = np.argmax(hidden.astype(np.float32) @ weight.astype(np.float32).T, 1)
+    given = {"z": (hidden, weight), "judge": (-hidden, weight), "y": likely}
+    cotangent = {"loss": np.ones(TOKENS, np.float32)}
+    wrt = ("z.hidden", "z.weight")
+    with gradients_apart(True):
+        made = Sample(rewarded_by_another_model, given, {"reduction": "none"}, wrt, cotangent)
+        made.check()
+    assert "repair" in launches(made)
 
 
 @pytest.mark.parametrize("peak", [40.0, 90.0, 300.0, 3000.0])
