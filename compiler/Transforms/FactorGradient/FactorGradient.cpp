@@ -267,14 +267,22 @@ private:
   Value emitFactor(const Factors &factors, FinishExtender &results, SliceCloner &cloner) {
     OpBuilder &b = results.b;
     Value product = factors.exponent ? emitExponential(*factors.exponent, results, cloner) : results.number(1);
-    for (const UniformFactor &uniform : factors.uniform) {
-      Value value = cloner.clone(uniform.value);
-      if (uniform.divides)
-        product = arith::DivFOp::create(b, loc, product, value);
-      else
-        product = arith::MulFOp::create(b, loc, product, value);
-    }
+    for (const UniformFactor &uniform : llvm::reverse(factors.uniform)) // the outermost wins
+      product = multiplied(product, uniform, results, cloner);
     return factors.isNegative ? arith::NegFOp::create(b, loc, product).getResult() : product;
+  }
+  static Value multiplied(Value product, const UniformFactor &uniform, FinishExtender &results, SliceCloner &cloner) {
+    OpBuilder &b = results.b;
+    Location loc = product.getLoc();
+    Value value = cloner.clone(uniform.value);
+    switch (uniform.kind) {
+    case UniformFactor::Kind::Times: return arith::MulFOp::create(b, loc, product, value);
+    case UniformFactor::Kind::Weight: return MultiplyNoNanOp::create(b, loc, value, product);
+    case UniformFactor::Kind::Divisor: return arith::DivFOp::create(b, loc, product, value);
+    case UniformFactor::Kind::Kept: return arith::SelectOp::create(b, loc, value, product, results.number(0));
+    case UniformFactor::Kind::Dropped: return arith::SelectOp::create(b, loc, value, results.number(0), product);
+    }
+    llvm_unreachable("a kind of factor");
   }
   /// Of the reference where the candidate was.
   Value emitExponential(const Exponent &exponent, FinishExtender &results, SliceCloner &cloner) {

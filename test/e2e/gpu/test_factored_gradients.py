@@ -57,6 +57,12 @@ def rewarded_by_another_model(z: lt.Logits, judge: lt.Logits, y: lt.Token[int]):
     return lt.stop_gradient(judge[y]) * (lt.logsumexp(z) - z[y])
 
 
+@lt.loss
+def where_some_are_allowed(z: lt.Logits, y: lt.Token[int], some: lt.Token[bool], allowed: lt.Dense[bool]):
+    x = lt.where(allowed, z, float("-inf"))
+    return lt.where(some, lt.logsumexp(x) - x[y], 0.0)
+
+
 def operands(std=1.0, peak=0.0):
     """Hidden states and a weight, whose logits have that spread; `peak` is added to the last of them."""
     random = np.random.default_rng(3)
@@ -118,6 +124,20 @@ def test_the_same_sweep_picks_logits_of_another_projection():
         made = Sample(rewarded_by_another_model, given, {"reduction": "none"}, wrt, cotangent)
         made.check()
     assert "repair" in launches(made)
+
+
+@pytest.mark.contract("3 branch")
+def test_a_branch_that_is_not_taken_is_no_part_of_sums_over_tokens():
+    """No column is allowed for some tokens: their factor would be NaN."""
+    allowed = np.random.default_rng(5).random((TOKENS, VOCAB)) < 0.7
+    allowed[::3] = False
+    some = allowed.any(1)
+    given = {"z": operands(), "y": np.argmax(allowed, 1), "some": some, "allowed": allowed}
+    cotangent = {"loss": np.ones(TOKENS, np.float32)}
+    made = Sample(where_some_are_allowed, given, {"reduction": "none"}, ("hidden", "weight"), cotangent)
+    found = made.check()
+    assert "repair" in launches(made)
+    assert not found["grad z.hidden"][~some].any()
 
 
 @pytest.mark.parametrize("peak", [40.0, 90.0, 300.0, 3000.0])
