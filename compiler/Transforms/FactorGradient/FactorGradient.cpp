@@ -14,9 +14,9 @@ namespace logitile {
 #define GEN_PASS_DEF_FACTORGRADIENTPASS
 #include "compiler/Passes.h.inc"
 
-/// Exponentials up to e^44 = 2^63: the sum of a vocabulary of them, times an operand, is far from
-/// the end of f32 and bf16.
-constexpr float kMostExponent = 44;
+/// Exponentials are up to e^22 = 2^31, as is the part of a factor that makes up for small ones. So
+/// both are far from the ends of f32 and bf16, also times an operand and a cotangent.
+constexpr float kMostExponent = 22;
 
 static bool readsAnyLogits(Operation *op) {
   return op->walk([](InputOp input) { return input.getKind() == InputKind::Logits ? WalkResult::interrupt() : WalkResult::advance(); })
@@ -131,7 +131,7 @@ public:
     if (!own)
       return false;
     if (factors.exponent) {
-      startReference();
+      startReference(factors.exponent->scale);
       endReference(own, factors.exponent->scale);
     }
     for (Value column : parts.adjoint.getColumns())
@@ -164,12 +164,15 @@ private:
     return name;
   }
 
-  /// Before the sweep.
-  void startReference() {
+  /// Before the sweep: as far above the maximum of the first columns as that of all may be above
+  /// the reference.
+  void startReference(float scale) {
     OpBuilder b(parts.sweep);
     FinishOp finish = createFinish(b, loc, freeName("reference"), Phase::Forward, createSweep(b));
     symbols.insert(finish);
-    first = FinishExtender(finish).add("reference", finish.getBody().getArgument(0));
+    FinishExtender results(finish);
+    Value maximum = finish.getBody().getArgument(0);
+    first = results.add("reference", arith::AddFOp::create(results.b, loc, maximum, results.number(kMostExponent / scale)));
   }
   /// The running maximum alone.
   SweepOp createSweep(OpBuilder &b) {

@@ -1,5 +1,7 @@
 """Gradients that the first sweep stores, but for a factor of each token: GPUs, operands of bfloat16."""
 
+import dataclasses
+
 import logitile as lt
 import numpy as np
 import pytest
@@ -144,6 +146,12 @@ def test_a_branch_that_is_not_taken_is_no_part_of_sums_over_tokens():
 @pytest.mark.parametrize("loss", [plain, two_targets])
 def test_logits_far_above_those_of_the_first_columns(loss, peak):
     sample(loss, operands(peak=peak)).check()
+
+
+def test_factors_of_small_cotangents_have_all_their_digits():
+    made = sample(plain, operands(peak=40.0))
+    cotangent = {name: up * np.float32(1e-24) for name, up in made.cotangent.items()}
+    dataclasses.replace(made, cotangent=cotangent).check()
 
 
 def test_some_tokens_are_far_above_and_others_are_not():
