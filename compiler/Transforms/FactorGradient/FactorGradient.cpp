@@ -287,16 +287,29 @@ private:
     }
     llvm_unreachable("a kind of factor");
   }
-  /// Of the reference where the candidate was.
+  /// Of the reference where the candidate was. What has the same multiple, such as the maximum, is
+  /// about as large, and meets it first: products of the two would be rounded as such.
   Value emitExponential(const Exponent &exponent, FinishExtender &results, SliceCloner &cloner) {
     OpBuilder &b = results.b;
-    auto multiple = [&](Value value, float times) -> Value {
-      return times == 1 ? value : arith::MulFOp::create(b, loc, value, results.number(times)).getResult();
-    };
-    Value sum = multiple(results.known(last), exponent.scale);
-    for (const Exponent::Addend &addend : exponent.addends)
-      sum = arith::AddFOp::create(b, loc, sum, multiple(cloner.clone(addend.value), addend.times));
-    return math::ExpOp::create(b, loc, sum);
+    Value distance = results.known(last);
+    SmallVector<Exponent::Addend> others;
+    for (const Exponent::Addend &addend : exponent.addends) {
+      if (addend.times == exponent.scale)
+        distance = arith::AddFOp::create(b, loc, distance, cloner.clone(addend.value));
+      else if (addend.times == -exponent.scale)
+        distance = arith::SubFOp::create(b, loc, distance, cloner.clone(addend.value));
+      else
+        others.push_back(addend);
+    }
+    if (exponent.scale == 1 && others.empty())
+      return math::ExpOp::create(b, loc, distance);
+    Value scale = results.number(exponent.scale), sum = arith::MulFOp::create(b, loc, distance, scale);
+    Value lost = math::FmaOp::create(b, loc, distance, scale, arith::NegFOp::create(b, loc, sum));
+    for (const Exponent::Addend &addend : others) {
+      Value product = arith::MulFOp::create(b, loc, cloner.clone(addend.value), results.number(addend.times));
+      sum = arith::AddFOp::create(b, loc, sum, product);
+    }
+    return math::ExpOp::create(b, loc, arith::AddFOp::create(b, loc, sum, lost));
   }
 
   void replaceGradient(Block &early, Value dense) {

@@ -65,6 +65,18 @@ def where_some_are_allowed(z: lt.Logits, y: lt.Token[int], some: lt.Token[bool],
     return lt.where(some, lt.logsumexp(x) - x[y], 0.0)
 
 
+@lt.loss
+def cooled(z: lt.Logits, y: lt.Token[int]):
+    x = 0.37 * z
+    return lt.logsumexp(x) - x[y]
+
+
+@lt.loss
+def cooled_squares(z: lt.Logits, y: lt.Token[int]):
+    x = 0.37 * lt.square(z)
+    return lt.logsumexp(x) - x[y]
+
+
 def operands(std=1.0, peak=0.0):
     """Hidden states and a weight, whose logits have that spread; `peak` is added to the last of them."""
     random = np.random.default_rng(3)
@@ -146,6 +158,13 @@ def test_a_branch_that_is_not_taken_is_no_part_of_sums_over_tokens():
 @pytest.mark.parametrize("loss", [plain, two_targets])
 def test_logits_far_above_those_of_the_first_columns(loss, peak):
     sample(loss, operands(peak=peak)).check()
+
+
+@pytest.mark.parametrize("loss, peak", [(cooled, 3e4), (cooled, 3e7), (cooled_squares, 3e3)])
+def test_multiples_of_large_logits(loss, peak):
+    """Multiples of the maximum and of the reference would be rounded before one is taken from the other."""
+    hidden, weight = operands(peak=peak)
+    sample(loss, (hidden, np.roll(weight, 1, 0))).check()
 
 
 def test_factors_of_small_cotangents_have_all_their_digits():
