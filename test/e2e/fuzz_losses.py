@@ -1,6 +1,7 @@
 """Runs many random losses and tells which results are wrong. fuzz_verdict.py says what that means.
 
     test/e2e/fuzz_losses.py --seeds 0:20000 --jobs 2 --out results.jsonl   # can be resumed
+    test/e2e/fuzz_losses.py --seeds 10000000:10002000 --backend emu:sm_80  # factored gradients
     test/e2e/fuzz_losses.py --show 1234     # one case, with its errors
     test/e2e/fuzz_losses.py --reduce 1234   # the smallest text that is wrong
 

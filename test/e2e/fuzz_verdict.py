@@ -22,9 +22,10 @@ import logitile as lt
 import numpy as np
 import torch
 from accuracy import UNIT, Arguments
+from factored_specs import factored_loss
 from gate import LEAST, Sample, natural_sizes
 from logitile.spec.gradient_flow import differentiable_outputs, reached_inputs
-from schedules import smallest_workspace
+from schedules import gradients_apart, smallest_workspace
 from wild_specs import WildLoss, wild_loss
 
 DECIDED, WRONG = 1e-5, 1e-3
@@ -36,6 +37,7 @@ LARGEST = 1e10  # of more, a logsumexp in float64 is off by more than a tenth of
 TOKENS = (1, 2, 5, 16, 17, 33, 48, 64, 70, 130)
 VOCABS = (1, 2, 3, 7, 16, 17, 33, 64, 65, 100, 129, 257, 1000)
 HIDDENS = (1, 2, 3, 8, 17, 33, 64)
+FIRST_FACTORED = 10**7  # seeds from here on are of losses whose gradient a GPU may store in a sweep
 
 
 @dataclass
@@ -50,11 +52,12 @@ class Case:
     options: dict  # of lt.jit; "workspace": "least" is the smallest that works
     ignored: float = 0.0  # the share of tokens that are ignored
     scaled: bool = False  # gradients are float32 whatever the type of hidden states
+    apart: bool = False  # gradients are made in a phase of their own
 
     def __str__(self):
         shape = f"N={self.tokens} V={self.vocab} D={self.hidden} {self.dtype} {self.options}"
         numbers = f"grid={self.loss.grid} scale={self.loss.scale:g} bias={self.loss.bias:g}"
-        return f"{shape} ignored={self.ignored} {numbers}"
+        return f"{shape} ignored={self.ignored} apart={self.apart} {numbers}"
 
     def sample(self):
         """The call; None where no output leads to a float input."""
@@ -83,8 +86,26 @@ class Case:
         return reaching
 
 
+def factored_case(seed):
+    """A case of a loss whose gradient a GPU may store in the first sweep."""
+    loss = factored_loss(seed)
+    rng = np.random.default_rng([19, seed])
+    options = {"reduction": str(rng.choice(["mean", "sum", "none", "none"]))}
+    ignored = 0.0
+    if "y" in loss.inputs and rng.random() < 0.3:
+        options["ignore"], ignored = "y", float(rng.choice([0.1, 0.9]))
+    is_apart = bool(rng.random() < 0.5)
+    if not is_apart and rng.random() < 0.3:
+        options["chunks"] = int(rng.choice([1, 2, 3]))
+    tokens, vocab = int(rng.choice(TOKENS)), int(rng.choice(VOCABS))
+    hidden = tuple(int(size) for size in rng.choice(HIDDENS, 2))
+    return Case(loss, tokens, vocab, hidden, "bfloat16", options, ignored, bool(rng.random() < 0.5), is_apart)
+
+
 def case(seed):
     """The case of that seed; the same on every machine."""
+    if seed >= FIRST_FACTORED:
+        return factored_case(seed)
     loss = wild_loss(seed)
     rng = np.random.default_rng([11, seed])
     options = {"reduction": str(rng.choice(["mean", "sum", "none"]))}
@@ -172,6 +193,11 @@ class Verdict:
 
 def verdict(made: Case) -> Verdict:
     """Runs the case."""
+    with gradients_apart(made.apart):
+        return _verdict(made)
+
+
+def _verdict(made):
     try:
         sample = made.sample()
     except lt.SpecError as error:

@@ -15,9 +15,9 @@ namespace logitile {
 #define GEN_PASS_DEF_FACTORGRADIENTPASS
 #include "compiler/Passes.h.inc"
 
-/// Exponentials up to e^44 = 2^63: the sum of a vocabulary of them, times an operand, is far from
-/// the end of f32 and bf16.
-constexpr float kMostExponent = 44;
+/// Exponentials are up to e^22 = 2^31, as is the part of a factor that makes up for small ones. So
+/// both are far from the ends of f32 and bf16, also times an operand and a cotangent.
+constexpr float kMostExponent = 22;
 
 static bool readsAnyLogits(Operation *op) {
   return op->walk([](InputOp input) { return input.getKind() == InputKind::Logits ? WalkResult::interrupt() : WalkResult::advance(); })
@@ -98,7 +98,7 @@ public:
     if (!own)
       return false;
     if (factors.exponent) {
-      startReference();
+      startReference(factors.exponent->scale);
       endReference(own, factors.exponent->scale);
     }
     for (Value column : parts.adjoint.getColumns())
@@ -131,12 +131,15 @@ private:
     return name;
   }
 
-  /// Before the sweep.
-  void startReference() {
+  /// Before the sweep: as far above the maximum of the first columns as that of all may be above
+  /// the reference.
+  void startReference(float scale) {
     OpBuilder b(parts.sweep);
     FinishOp finish = createFinish(b, loc, freeName("reference"), Phase::Forward, createSweep(b));
     symbols.insert(finish);
-    first = FinishExtender(finish).add("reference", finish.getBody().getArgument(0));
+    FinishExtender results(finish);
+    Value maximum = finish.getBody().getArgument(0);
+    first = results.add("reference", arith::AddFOp::create(results.b, loc, maximum, results.number(kMostExponent / scale)));
   }
   /// The running maximum alone.
   SweepOp createSweep(OpBuilder &b) {
@@ -174,8 +177,9 @@ private:
 
   /// The logit at a column, in a finish of the sweep: it is in the row state, or comes there.
   Value pickOf(Value column, FinishOp finish) {
-    std::optional<unsigned> slot = findPickSlot(parts.sweep, column);
-    return finish.getBody().getArgument(slot ? *slot : addPickSlot(program, parts.sweep, column, parts.adjoint.getName()));
+    StringRef logits = parts.adjoint.getName();
+    std::optional<unsigned> slot = findPickSlot(parts.sweep, column, logits);
+    return finish.getBody().getArgument(slot ? *slot : addPickSlot(program, parts.sweep, column, logits));
   }
 
   /// A finish without a sweep, to which results can be added.
@@ -233,25 +237,46 @@ private:
   Value emitFactor(const Factors &factors, FinishExtender &results, SliceCloner &cloner) {
     OpBuilder &b = results.b;
     Value product = factors.exponent ? emitExponential(*factors.exponent, results, cloner) : results.number(1);
-    for (const UniformFactor &uniform : factors.uniform) {
-      Value value = cloner.clone(uniform.value);
-      if (uniform.divides)
-        product = arith::DivFOp::create(b, loc, product, value);
-      else
-        product = arith::MulFOp::create(b, loc, product, value);
-    }
+    for (const UniformFactor &uniform : llvm::reverse(factors.uniform)) // the outermost wins
+      product = multiplied(product, uniform, results, cloner);
     return factors.isNegative ? arith::NegFOp::create(b, loc, product).getResult() : product;
   }
-  /// Of the reference where the candidate was.
+  static Value multiplied(Value product, const UniformFactor &uniform, FinishExtender &results, SliceCloner &cloner) {
+    OpBuilder &b = results.b;
+    Location loc = product.getLoc();
+    Value value = cloner.clone(uniform.value);
+    switch (uniform.kind) {
+    case UniformFactor::Kind::Times: return arith::MulFOp::create(b, loc, product, value);
+    case UniformFactor::Kind::Weight: return MultiplyNoNanOp::create(b, loc, value, product);
+    case UniformFactor::Kind::Divisor: return arith::DivFOp::create(b, loc, product, value);
+    case UniformFactor::Kind::Kept: return arith::SelectOp::create(b, loc, value, product, results.number(0));
+    case UniformFactor::Kind::Dropped: return arith::SelectOp::create(b, loc, value, results.number(0), product);
+    }
+    llvm_unreachable("a kind of factor");
+  }
+  /// Of the reference where the candidate was. What has the same multiple, such as the maximum, is
+  /// about as large, and meets it first: products of the two would be rounded as such.
   Value emitExponential(const Exponent &exponent, FinishExtender &results, SliceCloner &cloner) {
     OpBuilder &b = results.b;
-    auto multiple = [&](Value value, float times) -> Value {
-      return times == 1 ? value : arith::MulFOp::create(b, loc, value, results.number(times)).getResult();
-    };
-    Value sum = multiple(results.known(last), exponent.scale);
-    for (const Exponent::Addend &addend : exponent.addends)
-      sum = arith::AddFOp::create(b, loc, sum, multiple(cloner.clone(addend.value), addend.times));
-    return math::ExpOp::create(b, loc, sum);
+    Value distance = results.known(last);
+    SmallVector<Exponent::Addend> others;
+    for (const Exponent::Addend &addend : exponent.addends) {
+      if (addend.times == exponent.scale)
+        distance = arith::AddFOp::create(b, loc, distance, cloner.clone(addend.value));
+      else if (addend.times == -exponent.scale)
+        distance = arith::SubFOp::create(b, loc, distance, cloner.clone(addend.value));
+      else
+        others.push_back(addend);
+    }
+    if (exponent.scale == 1 && others.empty())
+      return math::ExpOp::create(b, loc, distance);
+    Value scale = results.number(exponent.scale), sum = arith::MulFOp::create(b, loc, distance, scale);
+    Value lost = math::FmaOp::create(b, loc, distance, scale, arith::NegFOp::create(b, loc, sum));
+    for (const Exponent::Addend &addend : others) {
+      Value product = arith::MulFOp::create(b, loc, cloner.clone(addend.value), results.number(addend.times));
+      sum = arith::AddFOp::create(b, loc, sum, product);
+    }
+    return math::ExpOp::create(b, loc, arith::AddFOp::create(b, loc, sum, lost));
   }
 
   void replaceGradient(Block &early, Value dense) {

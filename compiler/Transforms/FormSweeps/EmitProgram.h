@@ -198,6 +198,7 @@ private:
   Pair makeExactPair(NodeRef node, bool ofAllSums);
   Pair exactlyScaled(NodeRef node, bool ofAllSums);
   Pair negated(Pair x);
+  Pair sumPair(NodeRef node);
   Pair addPairs(Pair a, Pair b, bool subtracts, bool keepsRounding);
   Pair factorOf(NodeRef node);
   Pair makeEntryPair(NodeRef node, Graph::Origin origin);

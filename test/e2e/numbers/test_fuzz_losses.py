@@ -14,6 +14,7 @@ import pytest
 from gate import Sample
 
 SEEDS, EMULATED, FULL = range(50, 170), range(50, 70), range(700, 820)
+FACTORED = range(fuzz_verdict.FIRST_FACTORED, fuzz_verdict.FIRST_FACTORED + 40)
 BLOCK = 10
 
 
@@ -40,6 +41,20 @@ def test_losses_that_nobody_wrote(first):
 def test_losses_that_nobody_wrote_on_the_emulator(first, monkeypatch):
     monkeypatch.setattr(backends, "current", backends.EMULATOR)
     assert not bad_ones(range(first, first + BLOCK))
+
+
+@pytest.mark.contract("3 branch", "5 stored format")
+@pytest.mark.parametrize("first", FACTORED[::20])
+def test_gradients_that_a_sweep_stores(first, monkeypatch):
+    monkeypatch.setattr(backends, "current", backends.EMULATOR)
+    assert not bad_ones(range(first, first + 20))
+
+
+def test_sweeps_store_the_gradients_of_many_such_losses(monkeypatch):
+    monkeypatch.setattr(backends, "current", backends.EMULATOR)
+    samples = [fuzz_verdict.case(seed).sample() for seed in FACTORED]
+    told = [made.head.explain(**made.passed).schedule for made in samples if made]
+    assert told.count("gradients stored") >= len(FACTORED) // 2
 
 
 @pytest.mark.full
