@@ -1,8 +1,9 @@
-"""Random losses whose gradient is, mostly, a product of what the first sweep knows and a factor of the token.
+"""Random losses, most of whose gradients are an early part times a factor of the token.
 
 GPUs store such gradients in the sweep, relative to the logits of the first columns
-(docs/design/plan.md, "Factored gradients"). So the first columns are far below or above the others in some
-tokens, are masked, or are all that counts; and some tokens have no allowed entry, or a weight of 0.
+(docs/design/plan.md, "Factored gradients"). So the first columns of some tokens are far below or
+above the others, are masked, or are all that counts. Other tokens have no allowed entry, or a
+weight of 0.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ STEPS = (
     "lt.where((lt.column() >= 128) | (lt.column() == y), {x}, -float('inf'))",
     "lt.where(f, {x}, 0.5 * {x})", "lt.where(lt.uniform(seed) < 0.8, {x}, 0.0)",
 )  # fmt: skip
-# Terms of logits x, of their logsumexp, of the log-probability of the target and of the cross entropy.
+# Terms of logits x, their logsumexp, the log-probability of the target and the cross entropy.
 USUAL = (
     "cost", "cost", "-log_p", "w[y] * cost", "a * cost", "s * cost", "1e-3 * lt.square(lse)",
     "(1.0 - lt.exp(log_p)) ** 2.0 * -log_p", "lt.exp(log_p - a) * b",

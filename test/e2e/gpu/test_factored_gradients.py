@@ -166,7 +166,7 @@ def test_logits_far_above_those_of_the_first_columns(loss, peak):
 
 @pytest.mark.parametrize("loss, peak", [(cooled, 3e4), (cooled, 3e7), (cooled_squares, 3e3)])
 def test_multiples_of_large_logits(loss, peak):
-    """Multiples of the maximum and of the reference would be rounded before one is taken from the other."""
+    """Multiples of the maximum and of the reference would be rounded before their difference."""
     hidden, weight = operands(peak=peak)
     sample(loss, (hidden, np.roll(weight, 1, 0))).check()
 

@@ -55,7 +55,7 @@ def of_multiples(z: lt.Logits):
 @pytest.mark.contract("5 one value")
 @pytest.mark.parametrize("scale", [2.0**10, 2.0**20, 2.0**30], ids=str)
 def test_logarithms_stay_beside_maxima_that_are_multiples(scale):
-    """What the product with 1 / 0.37^2 loses to rounding is far larger than the logarithm, and cancels."""
+    """The rounding error of a product is far larger than the logarithm, and cancels."""
     logits = np.array([[1, 1, -1], [1, -1, 0], [3, 1, 1], [1, 3, -3], [3, 3, 3]], np.float32) * scale
     head = jit(of_multiples, reduction="none")
     operands = [moved(item, head.options.backend) for item in (logits, np.eye(3, dtype=np.float32))]
@@ -74,7 +74,7 @@ def entropy_of_weighted_logsumexp(z: lt.Logits, w: lt.Vocab[float]):
 
 @pytest.mark.parametrize("scale", [1e4, 1e6, 1e9], ids=str)
 def test_entropies_of_multiples_of_a_logsumexp(scale):
-    """Vocabulary inputs times a logsumexp are as large as logits are. Their softmax is sure of one entry."""
+    """Vocabulary inputs times a logsumexp are as large as logits: one entry takes all."""
     rng = np.random.default_rng(0)
     logits = np.abs(rng.normal(size=(16, 5))).astype(np.float32) * np.float32(scale)
     head = jit(entropy_of_weighted_logsumexp, reduction="none")
