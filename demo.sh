@@ -1,6 +1,6 @@
 #!/bin/sh
-# Builds the Python package alone, without tests, tools and emulator, and trains a small model with torch's loss and with
-# logitile's: see bench/demo/demo.py.
+# Builds only the Python package, without tests, tools and emulator. Then trains a small model with
+# torch's loss and with logitile's: see bench/demo/demo.py.
 set -eu
 cd "$(dirname "$0")"
 begin=$(date +%s)

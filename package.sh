@@ -1,6 +1,7 @@
 #!/bin/sh
-# Packs what a machine with an NVIDIA GPU and torch needs to run and to check logitile, without LLVM: ./package.sh [BUILD]
-# makes build/logitile-VERSION.tar.xz of a built tree (./setup.sh), unpack it there and run bench/gpu_check.sh. At most 40 MB.
+# Packs logitile for a machine with an NVIDIA GPU and torch, without LLVM. ./package.sh [BUILD]
+# makes build/logitile-VERSION.tar.xz from a built tree (./setup.sh), of at most 40 MB. Unpack it on
+# that machine and run bench/gpu_check.sh.
 set -eu
 cd "$(dirname "$0")"
 build=${1:-build}
@@ -35,7 +36,8 @@ done
 cp "$build/test/gpu_conformance" "$stage/test"
 strip "$stage/test/gpu_conformance"
 
-# For every Python from 3.11 on with headers: the binding, and what the tests import beside torch and NumPy.
+# For every Python from 3.11 on with headers: the binding, and what the tests import beside torch
+# and NumPy.
 pythons() { # on PATH, and of pyenv
   echo "$python"
   (IFS=:; for folder in $PATH; do find "$folder"/ -maxdepth 1 -name 'python3*' 2>/dev/null || true; done) | grep -E '/python3(\.[0-9]+)?$' || true

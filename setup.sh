@@ -1,8 +1,9 @@
 #!/bin/sh
-# Everything the tree needs on a fresh Debian 12: packages, a virtual environment, configure, build. Python of .venv then
-# finds the package from any folder. Safe to run again: a run with nothing to do takes about a second. Arguments go to ninja.
-# LOGITILE_REQUIREMENTS names another list of Python packages than requirements-dev.txt. LOGITILE_UNITY=ON makes a first build
-# compile several C++ files as one: half of the time, but every edit compiles more. Without it, each file is one of its own.
+# Prepares a fresh Debian 12: installs packages, makes .venv, configures and builds. Then
+# .venv/bin/python finds the package from any folder. It is safe to run again: if nothing has
+# changed, it takes about a second. Arguments go to ninja. LOGITILE_REQUIREMENTS names another list
+# of Python packages than requirements-dev.txt. With LOGITILE_UNITY=ON, a first build compiles
+# several C++ files as one: it takes half of the time, but later edits compile more.
 set -eu
 cd "$(dirname "$0")"
 
@@ -33,7 +34,8 @@ if [ -n "$missing" ]; then
 fi
 [ -n "$python" ] || python=/usr/bin/python3
 
-# A torch that this Python already has is kept (it may be the right build for the machine); else PyPI's.
+# A torch that this Python already has is kept (it may be the right build for the machine); else
+# PyPI's.
 if [ ! -x .venv/bin/python ]; then
   echo "setup: creating .venv with $python"
   site=
@@ -48,7 +50,8 @@ if ! cat bench/demo/requirements.txt "$requirements" | cmp -s - "$stamp"; then #
   cat bench/demo/requirements.txt "$requirements" > "$stamp"
 fi
 
-# Kernels of others and their headers, for test/foreign. What the packages depend on is of no use there.
+# Kernels of others and their headers, for test/foreign. What the packages depend on is of no use
+# there.
 foreign=test/foreign/requirements.txt
 if [ -z "${LOGITILE_REQUIREMENTS:-}" ] && [ -f "$foreign" ] && ! cmp -s "$foreign" .venv/foreign.stamp; then
   .venv/bin/python -m pip install -q --disable-pip-version-check --no-deps -r "$foreign"
@@ -59,7 +62,8 @@ fi
 packages=$(.venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
 echo "$PWD/build/python" > "$packages/logitile.pth"
 
-# The kernel of a build is small, a C++ file needs up to 1 GB: one job per 2 GB, at most one per core.
+# The kernel of a build is small, a C++ file needs up to 1 GB: one job per 2 GB, at most one per
+# core.
 jobs=$(awk -v cores="$(nproc)" '/MemTotal/ { n = int($2 / 2000000); if (n < 1) n = 1; print (n < cores ? n : cores) }' /proc/meminfo)
 unity=${LOGITILE_UNITY:-OFF}
 if [ ! -f build/build.ninja ]; then

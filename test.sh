@@ -1,5 +1,6 @@
 #!/bin/sh
-# Builds, then runs every test and adds them up. Arguments go to test/run_tests.py: --full runs the slow parts too.
+# Builds, then runs every test and prints the total. Arguments go to test/run_tests.py: --full also
+# runs the slow parts.
 set -eu
 cd "$(dirname "$0")"
 ./setup.sh

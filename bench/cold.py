@@ -1,9 +1,10 @@
-"""Measures what the first call of each library loss takes in a fresh process: tracing, compiling, loading.
+"""Measures what the first call of each library loss takes in a fresh process: tracing,
+compiling, loading.
 
-Run it with the built package: `PYTHONPATH=build/python python bench/cold.py`. Each figure is the median of
-several processes. Importing logitile and its native module is not counted, nor is the call's own work: the
-time of a second call is taken off. Gradients of hidden states and weights are made where the loss has any. A
-cache on disk would hide it all: every process has an empty one.
+Run it with the built package: `PYTHONPATH=build/python python bench/cold.py`. Each figure is the
+median of several processes. Importing logitile and its native module is not counted, nor is the
+call's own work: the time of a second call is taken off. Gradients of hidden states and weights are
+made where the loss has any. A cache on disk would hide it all: every process has an empty one.
 
 With `--gpu sm_90` it measures tracing and compiling to PTX instead, for which no GPU is needed.
 """
@@ -30,7 +31,9 @@ TOKENS, HIDDEN, VOCAB, ENTRIES = 64, 64, 1000, 4
 
 
 def arguments(loss: lt.Loss, dtype: str) -> tuple[list[numpy.ndarray], dict[str, numpy.ndarray]]:
-    """Small arrays for every required input of a loss: those of pairs by position, all others by name."""
+    """Small arrays for every required input of a loss: those of pairs by position,
+    all others by name.
+    """
     random = numpy.random.default_rng(0)
     kind = numpy.float32
     if dtype == "bfloat16":

@@ -1,9 +1,10 @@
 """Measures how the time to compile a loss with its gradients grows with the loss.
 
 Run it with the built package: `PYTHONPATH=build/python python bench/compile_time.py`. Each loss of
-large_losses.py is compiled at several sizes, each in a fresh process without a cache on disk. Beside seconds
-on the clock stand those of the processor: other programs on the machine change them less. The growth is the
-exponent of these between two sizes that follow one another: 1 where twice the loss takes twice as long.
+large_losses.py is compiled at several sizes, each in a fresh process without a cache on disk.
+Beside seconds on the clock stand those of the processor: other programs on the machine change them
+less. The growth is the exponent of these between two sizes that follow one another: 1 where twice
+the loss takes twice as long.
 """
 
 from __future__ import annotations

@@ -1,19 +1,19 @@
 """Compares logitile on this CPU with everything that a user of one would pick, case by case.
 
-Run it with the built package: `PYTHONPATH=build/python python bench/cpu.py`. Every contender lives in a
-process of its own; inputs lie in memory that all of them map, and results are dropped after each call. First
-each one's results are compared with torch's in float32 and its memory is measured, then all take turns, round
-by round, so that a machine whose speed drifts spoils none of them alone.
+Run it with the built package: `PYTHONPATH=build/python python bench/cpu.py`. Every contender lives
+in a process of its own; inputs lie in memory that all of them map, and results are dropped after
+each call. First each one's results are compared with torch's in float32 and its memory is measured,
+then all take turns, round by round, so that a machine whose speed drifts spoils none of them alone.
 
     bench/cpu.py --quick                                        four small cases, within two minutes
     bench/cpu.py --shapes 1024,1024,32000 --dtypes bfloat16     one shape
-    bench/cpu.py --contenders logitile:1,logitile               thread scaling: one thread against all
-    bench/cpu.py --contenders logitile peaked                   the same inputs, and such with peaked softmax
+    bench/cpu.py --contenders logitile:1,logitile               one thread against all threads
+    bench/cpu.py --contenders logitile peaked                   also inputs with peaked softmax
     bench/cpu.py --contenders logitile given                    gradients into memory that stays
     LOGITILE_CPU_TIER=avx2 bench/cpu.py --contenders logitile   share of another tier's peak
 
-The baselines on plain GEMMs need the Debian packages libdnnl-dev and libopenblas-dev; they and torch.compile
-need g++. Who is left out, and what is missing, is printed.
+The baselines on plain GEMMs need the Debian packages libdnnl-dev and libopenblas-dev; they and
+torch.compile need g++. Who is left out, and what is missing, is printed.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ def failures(records: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         yield from (name for name, one in record["contenders"].items() if "failed" in one)
 
 
-# ---- options ---------------------------------------------------------------------------------------------
+# ---- options -------------------------------------------------------------------------------------
 
 
 def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:

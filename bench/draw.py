@@ -1,4 +1,5 @@
-"""Draws the picture of bench/cpu.py from results that are there. Of a case in several files, the last counts.
+"""Draws the picture of bench/cpu.py from results that are there. Of a case in several files,
+the last counts.
 
 Run as: draw.py RESULTS.json ... --png PICTURE.png [--loss cross_entropy]
 """
@@ -15,8 +16,8 @@ from comparison.report import draw
 
 
 def latest(reports: Iterable[Mapping[str, Any]], loss: str) -> list[dict[str, Any]]:
-    """The cases of a loss, each with its last figures: the contenders of one run are those of one machine and
-    code, so they are never mixed.
+    """The cases of a loss, each with its last figures: the contenders of one run are those of one
+    machine and code, so they are never mixed.
     """
     cases: dict[tuple[Any, ...], dict[str, Any]] = {}
     for report in reports:

@@ -1,8 +1,9 @@
 """Measures steps of training (loss and both gradients) of cross entropy on a GPU, beside torch.
 
-The floor is what cuBLAS needs for three products of stored logits, Z = X Wᵀ, dX = G W, dW = Gᵀ X, measured
-in the same rounds. Contenders take turns in every round; medians over rounds go to OUT.json and a table.
-A contender whose loss or gradients are not those of torch's eager step is an error.
+The floor is what cuBLAS needs for three products of stored logits, Z = X Wᵀ, dX = G W, dW = Gᵀ X,
+measured in the same rounds. Contenders take turns in every round; medians over rounds go to
+OUT.json and a table. A contender whose loss or gradients are not those of torch's eager step is an
+error.
 """
 
 from __future__ import annotations
@@ -95,8 +96,8 @@ def distance(found: torch.Tensor, wanted: torch.Tensor) -> float:
 
 
 def warm_up(case: Case) -> tuple[dict[str, int], dict[str, float], dict[str, str]]:
-    """Peak bytes of every contender that runs, how far its results are from those of eager, and why others do
-    not run.
+    """Peak bytes of every contender that runs, how far its results are from those of eager,
+    and why others do not run.
     """
     peaks, distances, absent, wanted = {}, {}, {}, None
     for name in [n for n in case.contenders if n != FLOOR]:

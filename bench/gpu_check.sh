@@ -1,8 +1,10 @@
 #!/bin/sh
-# Proves logitile on a machine with an NVIDIA GPU: bench/gpu_check.sh, in the unpacked artefact of package.sh.
-# Needs torch and NumPy; PYTHON names the interpreter (python3). Without a GPU it runs what needs none, and says what it skips.
-# LOGITILE_TEST_FULL=1 adds the slow tests of the suites, up to an hour of them.
-# Ends with a table of the steps; the exit status is 1 where one failed. Logs and the benchmark's JSON go to results/.
+# Proves logitile on a machine with an NVIDIA GPU: bench/gpu_check.sh, in the unpacked artefact of
+# package.sh. Needs torch and NumPy; PYTHON names the interpreter (python3). Without a GPU it runs
+# what needs none, and says what it skips. LOGITILE_TEST_FULL=1 adds the slow tests of the suites,
+# up to an hour of them.
+# Ends with a table of the steps; the exit status is 1 where one failed. Logs and the benchmark's
+# JSON go to results/.
 set -u
 cd "$(dirname "$0")/.."
 PYTHON=${PYTHON:-python3}

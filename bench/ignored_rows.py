@@ -1,9 +1,10 @@
-"""Measures training steps whose tokens are partly ignored: what a batch of prompts and answers costs.
+"""Measures training steps whose tokens are partly ignored:
+what a batch of prompts and answers costs.
 
-Run it with the built package: `PYTHONPATH=build/python python bench/ignored_rows.py`. Steps with different
-shares of ignored tokens alternate, so that a machine whose speed drifts spoils none of them alone; medians of
-their times against that of a step without ignored tokens are printed, and written with --out FILE as JSON.
-`--where first` ignores the first tokens, `scattered` any.
+Run it with the built package: `PYTHONPATH=build/python python bench/ignored_rows.py`. Steps with
+different shares of ignored tokens alternate, so that a machine whose speed drifts spoils none of
+them alone; medians of their times against that of a step without ignored tokens are printed, and
+written with --out FILE as JSON. `--where first` ignores the first tokens, `scattered` any.
 """
 
 from __future__ import annotations
@@ -32,7 +33,9 @@ def ignored(share: float, tokens: int, where: str) -> np.ndarray:
 
 
 def measure(options: argparse.Namespace) -> list[dict[str, float]]:
-    """A row for each share: its median milliseconds, and medians of ratios to a step that ignores nothing."""
+    """A row for each share: its median milliseconds,
+    and medians of ratios to a step that ignores nothing.
+    """
     rng = np.random.default_rng(0)
     kind = TYPES[options.dtype]
     hidden = rng.standard_normal((options.tokens, options.hidden), np.float32).astype(kind)

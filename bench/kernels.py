@@ -1,8 +1,8 @@
 """Measures the kernels of calls one by one: time, rate, and share of what the processor can do.
 
-Run it with the built package: `PYTHONPATH=build/python python bench/kernels.py --tiles "" TM=256,TD=512`.
-Configurations take turns, and each turn measures the peak as well, so that shares are of the same moment.
-Figures are medians over rounds.
+Run it with the built package: `PYTHONPATH=build/python python bench/kernels.py --tiles ""
+TM=256,TD=512`. Configurations take turns, and each turn measures the peak as well, so that shares
+are of the same moment. Figures are medians over rounds.
 """
 
 from __future__ import annotations

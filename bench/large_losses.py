@@ -62,7 +62,9 @@ def picks(z: lt.Logits, target: lt.Token[int], *, n: int):
 
 @lt.loss
 def entries(z: lt.Logits, ids: lt.Token[int, lt.K], weights: lt.Token[float, lt.K], *, n: int):
-    """n logits of a row with a weight each; those of the inputs are used again where there are more."""
+    """n logits of a row with a weight each;
+    those of the inputs are used again where there are more.
+    """
     log_p = lt.log_softmax(z)
     total = lt.max(z)
     for i in range(n):

@@ -1,7 +1,9 @@
-"""Measures what richer losses cost beside plain cross entropy, in interleaved rounds of one process.
+"""Measures what richer losses cost beside plain cross entropy,
+in interleaved rounds of one process.
 
-Run it with the built package: `PYTHONPATH=build/python python bench/losses.py --shape 1024,1024,32000`. Each
-figure is the median over rounds of a loss's time as a multiple of plain cross entropy's in the same round.
+Run it with the built package: `PYTHONPATH=build/python python bench/losses.py --shape
+1024,1024,32000`. Each figure is the median over rounds of a loss's time as a multiple of plain
+cross entropy's in the same round.
 """
 
 from __future__ import annotations
@@ -58,7 +60,7 @@ def seconds(call: Call) -> float:
 
 
 def measured(shape: tuple[int, int, int], dtype: str, mode: str, rounds: int) -> list[dict[str, Any]]:
-    """A row for each loss: median milliseconds, and quartiles of the ratios to plain cross entropy."""
+    """A row for each loss: median milliseconds, and quartiles of ratios to plain cross entropy."""
     contenders = calls(shape, dtype, mode)
     times: dict[str, list[float]] = {name: [] for name in contenders}
     for call in contenders.values():

@@ -1,8 +1,10 @@
-"""Measures whether logitile and torch's own products of matrices disturb each other within one process.
+"""Measures whether logitile and torch's own products of matrices disturb each other
+within one process.
 
-Run it with the built package: `PYTHONPATH=build/python python bench/neighbours.py`. Four processes take
-turns: logitile alone, torch's product of hidden states and weights alone, and each of them timed right after
-the other. Both have threads of their own; what is printed is how much longer a call takes in that company.
+Run it with the built package: `PYTHONPATH=build/python python bench/neighbours.py`. Four processes
+take turns: logitile alone, torch's product of hidden states and weights alone, and each of them
+timed right after the other. Both have threads of their own; what is printed is how much longer a
+call takes in that company.
 """
 
 from __future__ import annotations

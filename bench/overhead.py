@@ -1,8 +1,10 @@
-"""Measures what a warm call costs beside its arithmetic: cross entropy of one token, 8 wide, over 16 entries.
+"""Measures what a warm call costs beside its arithmetic: cross entropy of one token, 8 wide,
+over 16 entries.
 
-Run it with the built package: `PYTHONPATH=build/python python bench/overhead.py`. Every row is the fastest
-of many short rounds, in microseconds for one call, since whatever else the machine does only adds time. Rows
-of torch's and JAX's own operators and of the native call alone say what the Python above costs.
+Run it with the built package: `PYTHONPATH=build/python python bench/overhead.py`. Every row is the
+fastest of many short rounds, in microseconds for one call, since whatever else the machine does
+only adds time. Rows of torch's and JAX's own operators and of the native call alone say what the
+Python above costs.
 """
 
 from __future__ import annotations
@@ -38,7 +40,9 @@ def microseconds(call: Callable[[], object], rounds: int) -> float:
 
 
 def import_milliseconds() -> float:
-    """What `import logitile` takes of the processor in a process of its own: the fastest of several."""
+    """What `import logitile` takes of the processor in a process of its own:
+    the fastest of several.
+    """
     code = "import time; start = time.process_time(); import logitile; print(time.process_time() - start)"
     return min(float(subprocess.check_output([sys.executable, "-c", code])) for _ in range(9)) * 1e3
 

@@ -1,10 +1,12 @@
-"""Registers, shared memory, spills and occupancy of kernels for GPUs, as the assembler of a toolkit says.
+"""Registers, shared memory, spills and occupancy of kernels for GPUs,
+as the assembler of a toolkit says.
 
 Run it with the built package: `PYTHONPATH=build/python python bench/ptxas_report.py --loss focal`.
-It compiles every loss of the library for every element type, schedule, row of the tile table and target
-that is not left out, and assembles each kernel that is different once. With --check it prints only what is
-wrong (errors, spills, stack frames, remarks on serialised code, memory barriers in loops with copies of
-boxes) and fails if anything is: `ninja check-ptxas` does that. No GPU is needed.
+It compiles every loss of the library for every element type, schedule, row of the tile table and
+target that is not left out, and assembles each kernel that is different once. With --check it
+prints only what is wrong (errors, spills, stack frames, remarks on serialised code, memory barriers
+in loops with copies of boxes) and fails if anything is: `ninja check-ptxas` does that. No GPU is
+needed.
 """
 
 from __future__ import annotations
@@ -36,7 +38,8 @@ DTYPES = ("bfloat16", "float16", "float32")
 # Gradients in the place of stored logits, summed over chunks, and of logits that are made again.
 SCHEDULES = {"forward": {}, "kept": {"chunks": 1}, "chunks": {"chunks": 4}, "again": {"workspace": "600MiB"}}
 REGISTERS, RESERVED_SHARED = 65536, 1024  # of a multiprocessor; of each block
-# Warps and bytes of shared memory of a multiprocessor: CUDA programming guide, technical specifications.
+# Warps and bytes of shared memory of a multiprocessor: CUDA programming guide,
+# technical specifications.
 LIMITS = {
     "sm_80": (64, 164), "sm_86": (48, 100), "sm_89": (48, 100), "sm_90": (64, 228), "sm_90a": (64, 228),
     "sm_100": (64, 228), "sm_120": (48, 100),
@@ -76,14 +79,14 @@ class Figures:
     stack: int
 
 
-# ---- programs ---------------------------------------------------------------------------------------------
+# ---- programs ------------------------------------------------------------------------------------
 
 
 def tile_rows(target: str, values: int) -> list[str]:
     """The rows of the tile table that serve so many tiles at a time, as requests spell them.
 
-    The first one is the default, which requests do not name: sizes that a loss has no registers for are
-    reduced then, and refused where they are named.
+    The first one is the default, which requests do not name: sizes that a loss has no registers for
+    are reduced then, and refused where they are named.
     """
     rows = json.loads(TABLE.read_text())[target]
     served = min(values, max(row["values"] for row in rows))
@@ -96,7 +99,9 @@ def tile_rows(target: str, values: int) -> list[str]:
 
 
 def arguments(loss: lt.Loss, shape: tuple[int, int, int], dtype: str) -> dict[str, object]:
-    """Arguments of a call with no data, without the optional ones; a shape is tokens, hidden, vocabulary."""
+    """Arguments of a call with no data, without the optional ones; a shape is tokens,
+    hidden, vocabulary.
+    """
     tokens, hidden, vocab = shape
     made: dict[str, object] = {}
     for parameter in loss.signature.inputs:
@@ -130,7 +135,8 @@ def cases(chosen: argparse.Namespace) -> Iterator[Case]:
             if schedule != "forward" and not has_gradients:
                 continue
             for dtype, tiles in itertools.product(chosen.dtype or DTYPES, rows):
-                if dtype != "float32" or "cluster" not in tiles:  # operands of 32 bits are not shared
+                # operands of 32 bits are not shared
+                if dtype != "float32" or "cluster" not in tiles:
                     yield Case(target, name, dtype, schedule, tiles)
 
 
@@ -154,7 +160,7 @@ def kernels_of(case: Case) -> list[Kernel]:
     return found
 
 
-# ---- the assembler ----------------------------------------------------------------------------------------
+# ---- the assembler -------------------------------------------------------------------------------
 
 
 def assemble(target: str, kernel: Kernel) -> tuple[Figures | None, list[str]]:
@@ -197,11 +203,12 @@ def occupancy(target: str, kernel: Kernel, figures: Figures) -> float:
     return blocks * mine / warps
 
 
-# ---- the command ------------------------------------------------------------------------------------------
+# ---- the command ---------------------------------------------------------------------------------
 
 
 def examine(case: Case, seen: str) -> list[tuple[Kernel, Figures | None, list[str]]]:
-    """Compiles a program and assembles those of its kernels that have no file in the folder `seen` yet.
+    """Compiles a program and assembles those of its kernels that have no file in the
+    folder `seen` yet.
 
     A row of the table whose tiles the loss cannot have is told, and has no kernels.
     """

@@ -1,18 +1,19 @@
-"""Predicts, without a GPU, how long the kernels of a loss take on one, from the instructions that NVIDIA's
-assembler makes of them.
+"""Predicts, without a GPU, how long the kernels of a loss take on one,
+from the instructions that NVIDIA's assembler makes of them.
 
 Run it with the built package:
     PYTHONPATH=build/python python bench/sass_model.py --target sm_80:a100 --shape 8192,4096,128256
 PTX of the compiler goes through ptxas and nvdisasm (PATH, or the wheels nvidia-cuda-nvcc and
-nvidia-cuda-nvdisasm). bench/sass plays the main loop of each kernel on a model of one multiprocessor and adds
-prologue, epilogue, occupancy, waves of the grid, and the bytes of the plan. FLOOR is the time of the three
-matrix products of forward and backward, 6 N V D operations (2 N V D without gradients), at the rate of
-cuBLAS; figures of chips are those of compiler/Backends/NVPTX/GPU.cpp.
+nvidia-cuda-nvdisasm). bench/sass plays the main loop of each kernel on a model of one
+multiprocessor and adds prologue, epilogue, occupancy, waves of the grid, and the bytes of the plan.
+FLOOR is the time of the three matrix products of forward and backward, 6 N V D operations (2 N V D
+without gradients), at the rate of cuBLAS; figures of chips are those of
+compiler/Backends/NVPTX/GPU.cpp.
 
-Everything printed is predicted, nothing measured. Kernels that the runtime launches around those of a plan
-are left out, and so are L2 reuse, power and clocks. CUTLASS' own products, whose rates are known, come out
-within 10 % (--cutlass); expect 10 % for a main loop, 20 % for a call. Differences of more than 10 % between
-two versions of a kernel are reliable.
+Everything printed is predicted, nothing measured. Kernels that the runtime launches around those of
+a plan are left out, and so are L2 reuse, power and clocks. CUTLASS' own products, whose rates are
+known, come out within 10 % (--cutlass); expect 10 % for a main loop, 20 % for a call. Differences
+of more than 10 % between two versions of a kernel are reliable.
 """
 
 from __future__ import annotations
@@ -136,7 +137,7 @@ def report(compiled: Compiled, target: str, shape: tuple[int, int, int]) -> dict
     }
 
 
-# ---- the command ------------------------------------------------------------------------------------------
+# ---- the command ---------------------------------------------------------------------------------
 
 
 def table(found: Mapping[str, Any]) -> str:

@@ -3,10 +3,10 @@
 
     python bench/table.py "Zen 4" bench/results/cpu-2026-11-22.json ... -- "Zen 5" FILE ...
 
-Of a case in several files of a machine, each contender's last figures count. "of peak" is the share of the
-machine's own peak, measured in the same rounds; other columns are times divided by logitile's, so all
-machines have one scale. A dash: not measured there, or, for one token with gradients, no share of a peak,
-since the memory of gradients decides.
+Of a case in several files of a machine, each contender's last figures count. "of peak" is the share
+of the machine's own peak, measured in the same rounds; other columns are times divided by
+logitile's, so all machines have one scale. A dash: not measured there, or, for one token with
+gradients, no share of a peak, since the memory of gradients decides.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ Case = tuple[int, int, int, str, str]
 
 
 def figures(files: Iterable[Path], loss: str = "cross_entropy") -> dict[Case, dict[str, float]]:
-    """Of each case (tokens, hidden, vocabulary, mode, type): the share of the peak as "logitile", and ratios
-    of the contenders.
+    """Of each case (tokens, hidden, vocabulary, mode, type): the share of the peak as "logitile",
+    and ratios of the contenders.
     """
     found: dict[Case, dict[str, float]] = {}
     for file in files:

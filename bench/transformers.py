@@ -4,9 +4,10 @@
     PYTHONPATH=build/python .venv/bin/python bench/transformers.py
     PYTHONPATH=build/python .venv/bin/python bench/transformers.py --vocab 128256 --json out.json
 
-Each variant runs in a process of its own, because a process's peak memory never falls. The processes take
-turns, and the median of their rounds counts. "memory" is the peak of a step beyond what the process had
-before its first step: model, optimizer and libraries are not in it. The weight's gradient is.
+Each variant runs in a process of its own, because a process's peak memory never falls. The
+processes take turns, and the median of their rounds counts. "memory" is the peak of a step beyond
+what the process had before its first step: model, optimizer and libraries are not in it. The
+weight's gradient is.
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
 """Shows what tuning is worth on this CPU, for a step of training with cross entropy.
 
-Run it with the built package: `PYTHONPATH=build/python python bench/tune.py --out bench/results/tune`. For
-each shape `lt.autotune` runs with a budget; then a head with the default sizes and one that takes what was
-found are called in turns, in rounds that had no part in choosing. At the last shape the table is a bad one:
-its first row is sizes that no table has, and tuning has to get from there to where the real default is.
-Medians of the ratios of each round, and their quartiles, are printed and written.
+Run it with the built package: `PYTHONPATH=build/python python bench/tune.py --out
+bench/results/tune`. For each shape `lt.autotune` runs with a budget; then a head with the default
+sizes and one that takes what was found are called in turns, in rounds that had no part in choosing.
+At the last shape the table is a bad one: its first row is sizes that no table has, and tuning has
+to get from there to where the real default is. Medians of the ratios of each round, and their
+quartiles, are printed and written.
 """
 
 from __future__ import annotations

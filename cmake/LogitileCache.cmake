@@ -1,6 +1,7 @@
-# ccache, where it is installed. The sloppiness settings are what hits through a precompiled header need;
-# the base folder makes hits possible from other checkouts, and so does CCACHE_PCH_EXTSUM: ccache then takes the
-# checksum of the precompiled header from a file beside it, for the header itself holds paths of the build.
+# ccache, where it is installed. The sloppiness settings are what hits through a precompiled header
+# need; the base folder makes hits possible from other checkouts, and so does CCACHE_PCH_EXTSUM:
+# ccache then takes the checksum of the precompiled header from a file beside it, for the header
+# itself holds paths of the build.
 find_program(CCACHE ccache)
 if(CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(launcher ${CMAKE_COMMAND} -E env

@@ -1,11 +1,13 @@
-# What programs in C and C++ get. 'cmake --install build --component runtime' installs the library that runs saved plans, '--component
-# core' the whole one; each brings the headers and the package of CMake. The wheel has the same, in the folder of the Python package.
+# What programs in C and C++ get. 'cmake --install build --component runtime' installs the library
+# that runs saved plans, '--component core' the whole one; each brings the headers and the package
+# of CMake. The wheel has the same, in the folder of the Python package.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 set(packages ${CMAKE_BINARY_DIR}/cmake)
 write_basic_package_version_file(${packages}/logitileConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 
-# logitile_package(<folder> <from there to the prefix> <from the prefix to the libraries> <component>...)
+# logitile_package(<folder> <from there to the prefix> <from the prefix to the libraries>
+# <component>...)
 function(logitile_package folder TO_PREFIX LIBRARIES)
   set(config ${packages}/${ARGV3}/logitileConfig.cmake)
   configure_file(${PROJECT_SOURCE_DIR}/cmake/logitileConfig.cmake.in ${config} @ONLY)

@@ -12,8 +12,8 @@ separate_arguments(llvm_definitions NATIVE_COMMAND "${LLVM_DEFINITIONS}")
 add_definitions(${llvm_definitions})
 include_directories(SYSTEM ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
 
-# Debian builds MLIR against libLLVM.so, so every MLIR archive names it. With both the archives and the
-# shared library in one image, LLVM's command line options register twice and the load fails.
+# Debian builds MLIR against libLLVM.so, so every MLIR archive names it. With both the archives and
+# the shared library in one image, LLVM's command line options register twice and the load fails.
 get_property(mlir_archives GLOBAL PROPERTY MLIR_ALL_LIBS)
 foreach(archive IN LISTS mlir_archives)
   if(TARGET ${archive})

@@ -1,9 +1,11 @@
-# How our own libraries are compiled: one precompiled header, one set of warnings, one sanitizer switch.
+# How our own libraries are compiled: one precompiled header, one set of warnings, one sanitizer
+# switch.
 set(logitile_compile_options -Wall -Wextra -Wno-unused-parameter)
 if(LOGITILE_WERROR)
   list(APPEND logitile_compile_options -Werror)
 endif()
-# The time goes into LLVM when programs are compiled and into generated code when they run, so none of this can be measured.
+# The time goes into LLVM when programs are compiled and into generated code when they run, so none
+# of this can be measured.
 add_link_options(-Wl,-z,relro -Wl,-z,now)
 list(APPEND logitile_compile_options -fstack-protector-strong)
 if(NOT LOGITILE_SANITIZE) # which look after library calls themselves
@@ -17,7 +19,8 @@ endif()
 
 # An executable compiles -fPIE and refuses a -fPIC header, so test sources go into object libraries.
 if(LOGITILE_PCH)
-  # CMake also includes the header that the precompiled one is made of, by a path that ccache cannot make relative.
+  # CMake also includes the header that the precompiled one is made of, by a path that ccache cannot
+  # make relative.
   if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
     set(CMAKE_CXX_COMPILE_OPTIONS_USE_PCH -Xclang -include-pch -Xclang <PCH_FILE>)
   endif()
@@ -30,14 +33,16 @@ if(LOGITILE_PCH)
   # Without the timestamp ccache can hit through the header.
   target_compile_options(logitile_pch PRIVATE "$<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>"
                          ${logitile_compile_options})
-  # What the header is made of: LLVM's and MLIR's headers, and the compiler. ccache looks at the options itself.
+  # What the header is made of: LLVM's and MLIR's headers, and the compiler. ccache looks at the
+  # options itself.
   file(SHA256 ${LLVM_INCLUDE_DIRS}/llvm/Support/VCSRevision.h revision)
   file(SHA256 ${CMAKE_CURRENT_LIST_FILE} list)
   string(SHA256 checksum "${revision} ${LLVM_PACKAGE_VERSION} ${CMAKE_CXX_COMPILER_VERSION} ${list}")
   file(WRITE ${CMAKE_BINARY_DIR}/CMakeFiles/logitile_pch.dir/cmake_pch.hxx.pch.sum "${checksum}\n")
 endif()
 
-# logitile_compile(<target>): applies the shared settings to a target whose sources use MLIR headers.
+# logitile_compile(<target>): applies the shared settings to a target whose sources use MLIR
+# headers.
 function(logitile_compile name)
   target_compile_options(${name} PRIVATE ${logitile_compile_options})
   if(LOGITILE_PCH)
@@ -53,14 +58,16 @@ function(logitile_library name)
   target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
 endfunction()
 
-# logitile_plain_library(<name> <sources>...): a static library whose headers are free of MLIR, so without the precompiled one.
+# logitile_plain_library(<name> <sources>...): a static library whose headers are free of MLIR, so
+# without the precompiled one.
 function(logitile_plain_library name)
   add_library(${name} STATIC ${ARGN})
   target_compile_options(${name} PRIVATE ${logitile_compile_options})
   target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR})
 endfunction()
 
-# logitile_old_glibc(<target>): it runs with the glibc of 2018, whose functions of threads and libraries are in files of their own.
+# logitile_old_glibc(<target>): it runs with the glibc of 2018, whose functions of threads and
+# libraries are in files of their own.
 function(logitile_old_glibc name)
   if(LOGITILE_SANITIZE) # which come between the program and these functions
     return()
@@ -70,9 +77,10 @@ function(logitile_old_glibc name)
   target_link_libraries(${name} PRIVATE -Wl,--push-state,--no-as-needed -l:libpthread.so.0 -l:libdl.so.2 -Wl,--pop-state)
 endfunction()
 
-# logitile_shared_library(<name> <sources>...): a library that users get. LLVM and the C++ library are inside it, and outside of it
-# are only the names in exports.map of the calling folder. The unwinder, libgcc_s, is that of the process: Python ends a thread at
-# its exit by unwinding it, and frames whose exception tables are read by a second unwinder abort the process.
+# logitile_shared_library(<name> <sources>...): a library that users get. LLVM and the C++ library
+# are inside it, and outside of it are only the names in exports.map of the calling folder. The
+# unwinder, libgcc_s, is that of the process: Python ends a thread at its exit by unwinding it, and
+# frames whose exception tables are read by a second unwinder abort the process.
 function(logitile_shared_library name)
   set(runtime ${PROJECT_SOURCE_DIR}/runtime)
   set(exports ${CMAKE_CURRENT_SOURCE_DIR}/exports.map)

@@ -232,7 +232,7 @@ private:
   LogicalResult failIfCancelled() {
     if (!cancellation || !cancellation->isRequested())
       return success();
-    return module->emitError() << "is not compiled: nobody waits for it any more";
+    return module->emitError() << "is not compiled: no caller waits for it any more";
   }
   bool lowerToDevice() {
     std::shared_ptr<const Target> device = target();

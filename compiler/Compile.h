@@ -1,5 +1,5 @@
-// Compile.h - the only way into the compiler: a spec and what is asked for in, a launch plan or a
-// reason out. No MLIR here: the runtime includes it.
+// Compile.h - the only entry point of the compiler: a spec and a request in, a launch plan or an
+// error out. No MLIR here, because the runtime includes this file.
 #pragma once
 #include "compiler/Request.h"
 #include "compiler/Stages.h"

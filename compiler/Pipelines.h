@@ -1,5 +1,5 @@
-// Pipelines.h - the passes of the stages that are the same for every target, in order. Those of the
-// stage `device` are a target's (compiler/Target/Target.h).
+// Pipelines.h - the passes of the stages that are the same for every target, in order. A target
+// defines the passes of stage `device` (compiler/Target/Target.h).
 #pragma once
 #include "mlir/Pass/PassManager.h"
 

@@ -1,4 +1,4 @@
-// Registry.h - which dialects and passes the tools and the engine know.
+// Registry.h - the dialects and passes of the tools and the engine.
 #pragma once
 #include "mlir/IR/DialectRegistry.h"
 

@@ -1,5 +1,5 @@
-// Request.h - what a program is made for: everything but the number of tokens, which each call has
-// its own of. No MLIR or LLVM here: the runtime includes it.
+// Request.h - what a program is compiled for. The number of tokens is not part of it, because it
+// differs from call to call. No MLIR or LLVM here, because the runtime includes this file.
 #pragma once
 #include "compiler/Plan/LaunchPlan.h"
 #include <map>

@@ -1,7 +1,8 @@
 """Writes docs/reference/{dialect,passes}.md from the .td files.
 
-mlir-tblgen makes the text; what only matters to C++ is taken out of it: classes, traits, effects, types of
-parameters, and the numbers of enumerations. Formats lose their quotes, so that they read like the ops.
+mlir-tblgen makes the text; what only matters to C++ is taken out of it: classes, traits, effects,
+types of parameters, and the numbers of enumerations. Formats lose their quotes, so that they read
+like the ops.
 
 Run as: make_reference.py; the files are written to docs/reference.
 """
@@ -37,7 +38,9 @@ WORDS = {
 
 
 def plain_format(match: re.Match[str]) -> str:
-    """The format of an op, its literals without quotes and without what only matters to the printer."""
+    """The format of an op, its literals without quotes and without what only
+    matters to the printer.
+    """
     text = re.sub(r"custom<(\w+)>\(([^)]*)\)", lambda piece: PIECES[piece[1]].format(*piece[2].split(", ")),
                   match[1].replace("operation ::=", ""))
     text = re.sub(r"`([^`]*)`", r"\1", text)
@@ -64,7 +67,9 @@ def plain_row(match: re.Match[str]) -> str:
 
 
 def link_words(text: str) -> str:
-    """Names of attributes without their suffix, and links to them where an op has such an attribute."""
+    """Names of attributes without their suffix,
+    and links to them where an op has such an attribute.
+    """
     text = re.sub(r"(?m)^### (\w+)Attr$", r"### \1", text)
     for name, summary in re.findall(r"(?m)^### (\w+)\n\n_(.*)_$", text):
         said = summary[0].lower() + summary[1:]

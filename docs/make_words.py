@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""Writes python/logitile/view/assets/words.json from docs/glossary.md: what pages say of words in texts."""
+"""Writes python/logitile/view/assets/words.json from docs/glossary.md:
+what pages say of words in texts.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads the .td files: runs the tablegen tools of LLVM 22 and gives their records as dictionaries."""
+"""Reads .td files with the tablegen tools of LLVM 22, and gives their records as dictionaries."""
 from __future__ import annotations
 
 import json
@@ -36,7 +36,9 @@ def run(line: list[str]) -> str:
 
 
 def records(td: str, base: str) -> list[dict[str, Any]]:
-    """The records of a .td file that derive from `base` and belong to this tree, in the order of the text."""
+    """The records of a .td file that derive from `base` and belong to this tree,
+    in the order of the text.
+    """
     found = json.loads(run([*command("llvm-tblgen", td), "--dump-json"]))
     ours = {file.name for folder in ("dialect", "compiler") for file in (ROOT / folder).rglob("*.td")}
     wanted = [found[name] for name in found["!instanceof"][base]]

@@ -1,5 +1,5 @@
-// Library.cpp - the emulator as a library of its own: the functions that the runtime finds in it.
-// Exceptions end here, because those of this library mean nothing outside.
+// Library.cpp - the emulator as a separate library: the functions for the runtime. Exceptions end
+// here, because those of this library mean nothing outside.
 #include "emulator/Program.h"
 #include "emulator/core/TensorMap.h"
 #include "runtime/emulator/Interface.h"

@@ -1,5 +1,5 @@
-// Program.cpp - has a lowered module compiled for the host and runs the clusters of a launch one
-// after another. What the code calls back is in the files of the instructions.
+// Program.cpp - compiles a lowered module for the host, and runs the clusters of a launch one after
+// another. The files of the instructions have the functions that the code calls.
 #include "emulator/Program.h"
 #include "emulator/block/Cluster.h"
 #include "emulator/lowering/Lower.h"

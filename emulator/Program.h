@@ -1,5 +1,5 @@
-// Program.h - the emulator's face: a module for NVPTX is loaded once and its kernels are launched
-// on the CPU, every access checked. Headers of LLVM are not needed to use it.
+// Program.h - the interface of the emulator: loads a module for NVPTX once, and launches its
+// kernels on the CPU with every access checked. It needs no headers of LLVM.
 #pragma once
 #include "emulator/block/GlobalMemory.h"
 #include "runtime/emulator/Interface.h"

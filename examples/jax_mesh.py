@@ -1,9 +1,9 @@
 """Trains a small transformer of Flax NNX on a mesh of devices, with a head that partitions itself.
 
-Sequences are split over the axis `data` of the mesh, the vocabulary over the axis `tensor`. The training step
-is plain jax.jit: no shard_map, no collective. Run it with
+Sequences are split over the axis `data` of the mesh, the vocabulary over the axis `tensor`. The
+training step is plain jax.jit: no shard_map, no collective. Run it with
 
-    python examples/jax_mesh.py                # on 2 x 2 devices; those of a CPU where there is nothing else
+    python examples/jax_mesh.py                # on 2 x 2 devices, of the CPU if need be
     python examples/jax_mesh.py --mesh 1 1     # on one device: the same losses
 
 It learns the text of this file, byte by byte. Needs: jax, flax.
@@ -49,7 +49,9 @@ class Block(nnx.Module):
 
 
 class Transformer(nnx.Module):
-    """From tokens [batch, length] to hidden states [batch, length, WIDTH]. The head is called by the loss."""
+    """From tokens [batch, length] to hidden states [batch, length, WIDTH].
+    The head is called by the loss.
+    """
 
     def __init__(self, rngs: nnx.Rngs) -> None:
         self.embed = nnx.Embed(VOCAB, WIDTH, rngs=rngs)
@@ -82,7 +84,9 @@ def train_step(
 
 
 def place_parameters(model: Transformer, mesh: Mesh) -> None:
-    """Splits the two parameters with a vocabulary over `tensor`; every device has all of the others."""
+    """Splits the two parameters with a vocabulary over `tensor`;
+    every device has all of the others.
+    """
     split: dict[tuple[object, ...], P] = {
         ("embed", "embedding"): P("tensor", None),
         ("head", "kernel"): P(None, "tensor"),

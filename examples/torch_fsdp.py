@@ -1,10 +1,11 @@
 """Trains a small transformer with PyTorch's FSDP2, and with a head whose vocabulary is in slices.
 
-Processes form a mesh. Those along `data` have other sequences, and FSDP2 shards all parameters over them.
-Those along `tensor` have the same sequences, and a slice of the head's vocabulary each. Run it with
+Processes form a mesh. Those along `data` have other sequences, and FSDP2 shards all parameters over
+them. Those along `tensor` have the same sequences, and a slice of the head's vocabulary each. Run
+it with
 
-    torchrun --standalone --nproc-per-node 4 examples/torch_fsdp.py               # 2 x 2 processes
-    torchrun --standalone --nproc-per-node 1 examples/torch_fsdp.py --tensor 1    # one: the same losses
+    torchrun --standalone --nproc-per-node 4 examples/torch_fsdp.py              # 2 x 2
+    torchrun --standalone --nproc-per-node 1 examples/torch_fsdp.py --tensor 1   # same losses
 
 It learns the text of this file, byte by byte. On GPUs, write "cuda" for "cpu". Needs: torch.
 """
@@ -95,7 +96,8 @@ def train(mesh: DeviceMesh, steps: int) -> list[float]:
     for batch in batches(steps):
         mine = batch.chunk(data.size())[data.get_local_rank()]
         tokens, target = mine[:, :-1], mine[:, 1:]
-        # FSDP2 divides gradients by its number of processes, so the divisor is that of an average process.
+        # FSDP2 divides gradients by its number of processes,
+        # so the divisor is that of an average process.
         divisor = lt.parallel.token_count(target, data.get_group()) / data.size()
         loss = model(tokens, target, divisor)
         loss.backward()

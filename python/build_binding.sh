@@ -1,7 +1,8 @@
 #!/bin/sh
-# Builds the native module for one Python, beside the core: ./build_binding.sh [PYTHON [FOLDER]]. Needs a compiler of C++20 (CXX,
-# c++) and that Python's headers, but neither CMake nor LLVM. package.sh calls it in the artefact, and so may who unpacks that
-# elsewhere; build_wheels.py names the folder of the core, and adds LDFLAGS.
+# Builds the native module for one Python, beside the core: ./build_binding.sh [PYTHON [FOLDER]].
+# Needs a compiler of C++20 (CXX, c++) and that Python's headers, but neither CMake nor LLVM.
+# package.sh calls it in the artefact, and so may who unpacks that elsewhere; build_wheels.py names
+# the folder of the core, and adds LDFLAGS.
 set -eu
 cd "$(dirname "$0")/.."
 python=${1:-python3}

@@ -3,9 +3,9 @@
 
     build_wheels.py [--build BUILD] [--out FOLDER]
 
-The core, the runtime and the emulator are those of a built tree (./setup.sh). For each Python only the
-binding is compiled. auditwheel then says which systems a wheel runs on; one that needs a later system than
-its tag says is refused.
+The core, the runtime and the emulator are those of a built tree (./setup.sh). For each Python only
+the binding is compiled. auditwheel then says which systems a wheel runs on; one that needs a later
+system than its tag says is refused.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PLATFORM = "manylinux_2_28_x86_64"
 OLDEST, NEWEST = (3, 10), (3, 14)
-# Systems are older than the compiler: its C++ library goes into the module, and glibc is that of 2018.
+# Systems are older than the compiler: its C++ library goes into the module,
+# and glibc is that of 2018.
 LINKED = (
     "-static-libstdc++ -shared-libgcc -Wl,--exclude-libs,ALL -Wl,--gc-sections {old_glibc} "
     "-Wl,--no-as-needed -l:libpthread.so.0 -l:libdl.so.2"
@@ -103,7 +104,9 @@ def pack(folder: pathlib.Path, version: tuple[int, int], out: pathlib.Path) -> p
 
 
 def audit(wheel: pathlib.Path) -> None:
-    """Ends the command where auditwheel finds that the wheel needs a later system than its tag says."""
+    """Ends the command where auditwheel finds that the wheel needs a later system
+    than its tag says.
+    """
     tool = os.path.join(sysconfig.get_path("scripts"), "auditwheel")
     done = subprocess.run([tool, "show", "--json", wheel], capture_output=True, text=True)
     if done.returncode != 0:

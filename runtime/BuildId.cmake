@@ -1,5 +1,6 @@
-# Writes the source that names this build: version, LLVM, and a digest of the code of compiler and runtime.
-# FILES, VERSION and OUTPUT are given. Run again whenever one of the files changes; writes nothing where the digest is the same.
+# Writes the source that names this build: version, LLVM, and a digest of the code of compiler and
+# runtime. FILES, VERSION and OUTPUT are given. Run again whenever one of the files changes; writes
+# nothing where the digest is the same.
 set(digests "")
 foreach(file ${FILES})
   file(SHA256 ${file} digest)

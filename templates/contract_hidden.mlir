@@ -1,6 +1,6 @@
 // The gradient of hidden states over a range of vocabulary splits: dX = G W, added to the parts
-// before it. Each row is multiplied with the factor of its token, if there are such factors. Sparse terms that were taken out of G come in here, in full precision, and rows go
-// through the map of tokens. Of a part, @round_rows does both.
+// before it. Each row is multiplied by the factor of its token, if there is one. Sparse terms are
+// added in full precision, and rows go through the map of tokens. For a part, @round_rows does it.
 logitile.template @contract_hidden<TM, TD, TK, SPLIT, V, D, in, g, out, acc> for hidden_gradient(
     %tokenCount: index from tokens, %vocabSplitFirst: index from vocab_split_first, %vocabSplitEnd: index from vocab_split_end,
     %accumulate: i1 from accumulate, %maps: !logitile.row_maps, %grad: !logitile.view<? x V x g> from "grad",

@@ -1,6 +1,6 @@
-// The gradient of hidden states in parts, dX = G W over ENTRIES of the vocabulary each, a multiple
-// of TK: where tokens are so few that its tiles would leave units idle. Parts lie side by side in
-// the rows of %sum, WIDTH columns each. @join_hidden adds them.
+// The gradient of hidden states in parts, dX = G W, each over ENTRIES of the vocabulary, a multiple
+// of TK. It is used if tokens are so few that its tiles would leave units idle. Parts are side by
+// side in the rows of %sum, with WIDTH columns each. @join_hidden adds them.
 logitile.template @contract_hidden_parts<TM, TD, TK, PARTS, ENTRIES, WIDTH, ROW, V, D, in, g, acc> for hidden_gradient on ["cuda", "emu"](
     %tokenCount: index from tokens, %grad: !logitile.view<? x V x g> from "grad",
     %weight: !logitile.view<V x D x in> from "weight", %sum: !logitile.view<? x ROW x acc> from "sum") {

@@ -1,6 +1,6 @@
-// The gradient of the head: dW = G^T X for the rows of a range of vocabulary splits, added to what
-// earlier chunks of tokens left. Sparse terms that were taken out of G come in here, in full
-// precision. Where the rows of G lack a factor, %hidden has it: terms read hidden states as they are.
+// The gradient of the head: dW = G^T X for the rows of a range of vocabulary splits, added to the
+// result of earlier chunks of tokens. Sparse terms are added here, in full precision. If the rows
+// of G lack a factor, %hidden includes it; sparse terms read hidden states without it.
 logitile.template @contract_weight<TN, TD, TK, SPLIT, V, D, op, g, out, acc> for weight_gradient(
     %tokenCount: index from tokens, %vocabSplitFirst: index from vocab_split_first, %vocabSplitEnd: index from vocab_split_end,
     %accumulate: i1 from accumulate, %grad: !logitile.view<? x V x g> from "grad",

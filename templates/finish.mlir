@@ -1,5 +1,5 @@
-// Joins the row states that vocabulary splits left in memory, in vocabulary split order, and makes
-// the per-token results. A finish without a sweep has no row state: then the loop carries nothing.
+// Joins the row states of all vocabulary splits, in their order, and computes the per-token
+// results. A finish without a sweep has no row state: then the loop carries nothing.
 logitile.template @finish<TM, SPLITS> for finish(
     %tokenCount: index from tokens, %partial: !logitile.state_views,
     %inputViews: !logitile.input_views, %results: !logitile.result_views) {

@@ -1,5 +1,5 @@
-// Joins the lists that groups of vocabulary splits or slices left in memory, and puts them in
-// order, the best first. Makes the results of the finish at each place.
+// Joins the lists of groups of vocabulary splits or of slices, and sorts them, the best first.
+// Computes the results of the finish at each place.
 logitile.template @finish_list<TM, LISTS> for list_finish (
     %tokenCount: index from tokens, %lists: !logitile.list_views, %inputViews: !logitile.input_views, %results: !logitile.result_views) {
   %tm = logitile.param TM

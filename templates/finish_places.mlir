@@ -1,5 +1,5 @@
-// Makes the results of a finish at each place of the lists that it reads, or their sums over all
-// places.
+// Computes the results of a finish at each place of the lists that it reads, or their sums over
+// all places.
 logitile.template @finish_places<TM> for place_finish (
     %tokenCount: index from tokens, %lists: !logitile.place_views, %inputViews: !logitile.input_views, %results: !logitile.result_views) {
   %tm = logitile.param TM

@@ -1,7 +1,7 @@
-// Turns logits, made here or stored before, into their gradients. Logits stored in 16 bits are
-// relative to %centre, which CENTRE columns share. Gradients take the place of stored logits. Sums
-// that only per-token gradients read are made on the way: they are the row state of a fused sweep.
-// Sparse terms are added, or taken out where the gradient is rounded. Those that are lists are
+// Turns logits, computed here or stored before, into their gradients. Logits stored in 16 bits are
+// relative to %centre, which CENTRE columns share. Gradients overwrite stored logits. Sums that
+// only per-token gradients read are computed too: they are the row state of a fused sweep.
+// Sparse terms are added, or extracted if the gradient is rounded. Sparse terms that are lists are
 // added in memory.
 logitile.template @gradient<TM, TN, TK, SPLIT, CENTRE, V, acc> for gradient(
     %tokenCount: index from tokens, %vocabSplitFirst: index from vocab_split_first, %vocabSplitEnd: index from vocab_split_end,

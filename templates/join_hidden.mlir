@@ -1,6 +1,6 @@
-// Ends a gradient of hidden states that was made in parts of the vocabulary: they are added in
-// order, sparse terms come in, and rows go through the map of tokens and are rounded to the type of
-// the output.
+// Completes a gradient of hidden states that was computed in parts of the vocabulary: adds the
+// parts in order, adds sparse terms, and writes rows through the map of tokens, rounded to the type
+// of the output.
 logitile.template @join_hidden<TM, TD, PARTS, WIDTH, ROW, V, D, in, out> for hidden_end on ["cuda", "emu"](
     %tokenCount: index from tokens, %map: !logitile.view<? x i32> from token_map, %sum: !logitile.view<? x ROW x f32> from "sum",
     %weight: !logitile.view<V x D x in> from "weight", %factors: !logitile.factor_views, %terms: !logitile.extracted_views,

@@ -1,5 +1,5 @@
-// Gathers the rows of an operand that count and lays them out for a contraction. The layout is that
-// of the packed buffer.
+// Gathers the rows of an operand that count, in the layout of the packed buffer, which a
+// contraction reads.
 logitile.template @pack<TM, D, in, op> for pack(
     %tokenCount: index from tokens, %map: !logitile.view<? x i32> from "map",
     %source: !logitile.view<? x D x in> from "source", %packed: !logitile.view<? x D x op> from "packed") {

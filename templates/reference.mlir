@@ -1,5 +1,5 @@
-// What the stored exponentials of a token are relative to: a finish of the row state of the first
-// tile of the launch's one vocabulary split. The launch has both the sweep and the finish.
+// Computes the exponent reference of each token: a finish of the row state of the first tile of
+// the launch's only vocabulary split. The launch has both the sweep and the finish.
 logitile.template @reference<TM, TN, TK, SPLIT, V, acc> for reference(
     %tokenCount: index from tokens, %vocabSplitFirst: index from vocab_split_first, %vocabSplitEnd: index from vocab_split_end,
     %hiddens: !logitile.hiddens, %weights: !logitile.weights,

@@ -1,6 +1,7 @@
-// Gradients that a sweep has stored, made once more for tiles with a token whose reference was too
-// low. There are hardly ever any: all other tiles end at once.
-logitile.template @repair<TM, TN, TK, SPLIT, V, acc> for repair(
+// Recomputes gradients that a sweep has stored, for tiles with a token whose reference was too
+// low. This is rare: all other tiles end at once. A task goes through GROUP vocabulary splits, so
+// that fewer tasks are started only to find that there is nothing to do.
+logitile.template @repair<TM, TN, TK, SPLIT, V, GROUP, acc> for repair(
     %tokenCount: index from tokens, %vocabSplitFirst: index from vocab_split_first, %vocabSplitEnd: index from vocab_split_end,
     %raised: !logitile.view<? x i32> from "raised", %hiddens: !logitile.hiddens, %weights: !logitile.weights,
     %inputViews: !logitile.input_views, %cleared: !logitile.cleared_views, %grads: !logitile.grad_views, %centres: !logitile.centre_views) {
@@ -8,11 +9,13 @@ logitile.template @repair<TM, TN, TK, SPLIT, V, acc> for repair(
   %tn = logitile.param TN
   %vocabSplitColumns = logitile.param SPLIT
   %v = logitile.param V
+  %group = logitile.param GROUP
+  %columns = arith.muli %vocabSplitColumns, %group : index
   %zero = arith.constant 0 : index
-  scf.forall (%row, %vocab_split) = (%zero, %vocabSplitFirst) to (%tokenCount, %vocabSplitEnd) step (%tm, 1) {
+  scf.forall (%row, %vocab_split) = (%zero, %vocabSplitFirst) to (%tokenCount, %vocabSplitEnd) step (%tm, %group) {
     %any = logitile.any_token %raised at %row tokens TM below %tokenCount : !logitile.view<? x i32>
     %first = arith.muli %vocab_split, %vocabSplitColumns : index
-    %unclipped = arith.addi %first, %vocabSplitColumns : index
+    %unclipped = arith.addi %first, %columns : index
     %last = arith.minui %unclipped, %v : index
     %end = arith.select %any, %last, %first : index
     scf.for %column = %first to %end step %tn {

@@ -1,5 +1,5 @@
-// Ends a gradient of hidden states that was summed in parts: sparse terms come in, the rows go
-// through the map of tokens and are rounded to the type of the output.
+// Completes a gradient of hidden states that was summed in parts: adds sparse terms, and writes the
+// rows through the map of tokens, rounded to the type of the output.
 logitile.template @round_rows<TM, TD, V, D, in, acc, out> for hidden_end(
     %tokenCount: index from tokens, %map: !logitile.view<? x i32> from token_map, %sum: !logitile.view<? x D x acc> from "sum",
     %weight: !logitile.view<V x D x in> from "weight", %terms: !logitile.extracted_views,

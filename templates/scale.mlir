@@ -1,5 +1,5 @@
-// Gathers the hidden states of the tokens that count, each times the factor of its token, and lays
-// them out for a contraction.
+// Gathers the hidden states of the tokens that count, each times the factor of its token, in the
+// layout that a contraction reads.
 logitile.template @scale<TM, TD, D, in, op> for scale(
     %tokenCount: index from tokens, %map: !logitile.view<? x i32> from "map", %source: !logitile.view<? x D x in> from "source",
     %factors: !logitile.view<? x f32> from "factor", %scaled: !logitile.view<? x D x op> from "scaled") {

@@ -1,5 +1,5 @@
-// The gradient of a Vocab input: sums that blocks of tokens left are joined in order, with the
-// sparse terms, and added to what earlier chunks of tokens left.
+// The gradient of a Vocab input: adds the sums of blocks of tokens in order, with the sparse terms,
+// to the result of earlier chunks of tokens.
 logitile.template @sum_blocks<TM, TN, V, acc> for vocab_gradient(
     %tokenCount: index from tokens, %accumulate: i1 from accumulate, %partial: !logitile.view<? x V x acc> from "partial",
     %terms: !logitile.sparse_views, %out: !logitile.view<1 x V x acc> from "out") {

@@ -1,11 +1,11 @@
-// One pass over the vocabulary, which is cut into vocabulary splits so that tasks exist on both
-// axes; the row state of each vocabulary split is left in memory for @finish. Lists and picks lie
-// in memory all the time. The launch makes logits, or reads stored ones. It stores those that it
-// makes where the schedule says so: in 32 bits as they are, in 16 bits the base of their
-// exponential, relative to the maximum so far. Or it stores the early part of their gradient. Else
-// the views are empty and the stores vanish.
-// GROUP is 1, except for sweeps with lists on CPUs. There a task goes through GROUP vocabulary splits,
-// which share its lists. The last group may have fewer splits: those that are missing have no
+// One pass over the vocabulary, which is cut into vocabulary splits so that both axes have tasks.
+// The row state of each vocabulary split is stored for @finish. Lists and picks are in memory all
+// the time. The launch computes logits, or reads stored ones. If the schedule says so, it stores
+// them: in 32 bits as they are, in 16 bits as the base of their exponential, relative to the
+// current maximum; or it stores the early part of their gradient. Otherwise the views are empty
+// and the stores vanish.
+// GROUP is 1, except for sweeps with lists on CPUs. There a task goes through GROUP vocabulary
+// splits, which share its lists. The last group may have fewer splits: the missing ones have no
 // columns.
 logitile.template @sweep<TM, TN, TK, SPLIT, V, GROUP, acc> for sweep(
     %tokenCount: index from tokens, %vocabSplitFirst: index from vocab_split_first, %vocabSplitEnd: index from vocab_split_end,

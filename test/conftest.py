@@ -1,4 +1,6 @@
-"""What all pytest folders share: tests marked `full` are slow and run under LOGITILE_TEST_FULL=1 only."""
+"""What all pytest folders share: tests marked `full` are slow and run under
+LOGITILE_TEST_FULL=1 only.
+"""
 import os
 import pathlib
 import sys
@@ -6,7 +8,8 @@ import sys
 import pytest
 
 os.environ["LOGITILE_CACHE_DIR"] = "off"  # tests compile, and leave the user's programs alone
-sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "docs"))  # ods.py, make_reference.py
+# ods.py, make_reference.py
+sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "docs"))
 
 
 def pytest_configure(config: pytest.Config) -> None:

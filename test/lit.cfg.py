@@ -30,6 +30,6 @@ config.substitutions.append(("%schedule", "logitile-opt --logitile-choose-schedu
 # The kernels of the launches, under the SSA names of their skeletons.
 config.substitutions.append(
     ("%specialise", "logitile-opt --logitile-specialise --mlir-use-nameloc-as-prefix"))
-# A file whose chunks, cut at "// -----", are each refused with exactly the messages that it expects.
+# Each chunk of a file, cut at "// -----", is refused with exactly the messages that it expects.
 config.substitutions.append(("%refused", "logitile-opt --verify-diagnostics --split-input-file"))
 config.substitutions.append(("%python", f'"{sys.executable}"'))

@@ -3,11 +3,12 @@
 
 The line also names the tools that tests needed and did not find: "; not found: ptxas".
 
-Suites: `layering` and `style` (rules on the text of the tree), `tools` (scripts), `unit:<name>` (gtest),
-`lit` (IR), `python`, `e2e`, `foreign` and `builds` (pytest; the last two with --full only: kernels of
-others, and other builds of the tree).
-Each writes JUnit XML, from which the counts come. A suite that crashes, leaves no report or runs no test is a
-failure. What CMake knows about the suites is in build/test/suites.json. Standard library only.
+Suites: `layering` and `style` (rules on the text of the tree), `tools` (scripts), `unit:<name>`
+(gtest), `lit` (IR), `python`, `e2e`, `foreign` and `builds` (pytest; the last two with --full only:
+kernels of others, and other builds of the tree).
+Each writes JUnit XML, from which the counts come. A suite that crashes, leaves no report or runs no
+test is a failure. What CMake knows about the suites is in build/test/suites.json. Standard library
+only.
 """
 from __future__ import annotations
 
@@ -26,14 +27,18 @@ import xml.etree.ElementTree as ElementTree
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LIMIT_SECONDS = 3600  # a suite that takes longer hangs
 SMALL = ("tools", "style", "layering")  # pytest folders that leave cores free, the longest first
-LARGE = ("python", "e2e", "foreign", "builds")  # pytest folders whose kernels or compilers use all cores
-SIDE_BY_SIDE = ("python", "e2e")  # of these, in a process per core; tests of builds write to the same folders
+# pytest folders whose kernels or compilers use all cores
+LARGE = ("python", "e2e", "foreign", "builds")
+# of these, in a process per core; tests of builds write to the same folders
+SIDE_BY_SIDE = ("python", "e2e")
 LACKING = "Missing required feature(s): "  # how lit says why it skips a test
 
 
 @dataclasses.dataclass(frozen=True)
 class Suite:
-    """One process that runs tests and writes `report`; `alone` if it keeps all cores busy by itself."""
+    """One process that runs tests and writes `report`;
+    `alone` if it keeps all cores busy by itself.
+    """
 
     name: str
     command: list[str]
@@ -43,7 +48,9 @@ class Suite:
 
 @dataclasses.dataclass
 class Result:
-    """What one suite reported: counts, names of failures, tools that its tests lacked, output, seconds."""
+    """What one suite reported: counts, names of failures, tools that its tests lacked,
+    output, seconds.
+    """
 
     suite: Suite
     passed: int = 0
@@ -54,7 +61,7 @@ class Result:
     seconds: float = 0.0
 
 
-# ---- which suites there are ------------------------------------------------------------------------------
+# ---- which suites there are ----------------------------------------------------------------------
 
 
 def pytest_suite(name: str, folder: str, build: pathlib.Path, alone: bool, workers: int = 0) -> Suite:
@@ -87,12 +94,12 @@ def find_suites(build: pathlib.Path, jobs: int, full: bool) -> list[Suite]:
     return suites
 
 
-# ---- running one -----------------------------------------------------------------------------------------
+# ---- running one ---------------------------------------------------------------------------------
 
 
 def environment(build: pathlib.Path, full: bool) -> dict[str, str]:
-    """The environment of all suites: LOGITILE_TEST_FULL for slow parts, LOGITILE_BUILD for the package; the
-    user's programs on disk are left alone.
+    """The environment of all suites: LOGITILE_TEST_FULL for slow parts, LOGITILE_BUILD for the
+    package; the user's programs on disk are left alone.
     """
     env = dict(os.environ, LOGITILE_TEST_FULL="1" if full else "0", LOGITILE_BUILD=str(build))
     env["LOGITILE_CACHE_DIR"] = "off"
@@ -118,7 +125,8 @@ class Processes:
         except subprocess.TimeoutExpired:
             self.end(child)
             return None, child.communicate()[0]
-        except BaseException:  # an interrupt: the child is in a session of its own and has not seen it
+        except BaseException:
+            # an interrupt: the child is in a session of its own and has not seen it
             self.end(child)
             raise
         finally:
@@ -148,7 +156,9 @@ def read_report(result: Result) -> None:
 
 
 def lacking_tools(reason: str) -> set[str]:
-    """The tools that lit did not find, from its reason to skip a test. `full` is a choice, not a tool."""
+    """The tools that lit did not find, from its reason to skip a test.
+    `full` is a choice, not a tool.
+    """
     return set(reason.removeprefix(LACKING).split(", ")) - {"full"} if reason.startswith(LACKING) else set()
 
 
@@ -193,7 +203,7 @@ def run_all(suites: list[Suite], env: dict[str, str], jobs: int, processes: Proc
             raise
 
 
-# ---- the command -----------------------------------------------------------------------------------------
+# ---- the command ---------------------------------------------------------------------------------
 
 
 def print_failures(results: list[Result]) -> None:

@@ -1,4 +1,6 @@
-"""The files of the source tree, for tests that read its text. Not: build folders and environments."""
+"""The files of the source tree, for tests that read its text.
+Not: build folders and environments.
+"""
 from __future__ import annotations
 
 import os
@@ -6,7 +8,8 @@ import pathlib
 from collections.abc import Iterator
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-LAYERS = ["dialect", "templates", "compiler", "runtime", "emulator", "python"]  # each may use those before it
+# each may use those before it
+LAYERS = ["dialect", "templates", "compiler", "runtime", "emulator", "python"]
 CPP = (".h", ".cpp")
 
 _LEFT_OUT = {".git", ".venv", "__pycache__", "dist", "demo-output",

@@ -1,4 +1,4 @@
-"""What is measured: shapes, types, losses and modes, and inputs in memory that all processes map."""
+"""The cases of a benchmark: shapes, types, losses, modes, and inputs that all processes map."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from typing import Any
 import ml_dtypes
 import numpy
 
-# N, D, V: training of small and large vocabularies, few tokens with a large one, decoding, and odd sizes.
+# N, D, V: training of small and large vocabularies, few tokens with a large one, decoding,
+# and odd sizes.
 SHAPES = (
     (1024, 1024, 32000),
     (4096, 1024, 32000),
@@ -33,7 +34,7 @@ LOGITS_DEVIATION = 3.0
 
 @dataclass(frozen=True)
 class Case:
-    """One measurement: N tokens, hidden size D, V vocabulary entries, and what is done with them."""
+    """One measurement: N tokens, hidden size D, V vocabulary entries, and what is computed."""
 
     tokens: int
     hidden: int
@@ -47,7 +48,9 @@ class Case:
 
     @property
     def contractions(self) -> int:
-        """Products of matrices: logits of every projection, and two gradients of the one that is trained."""
+        """Products of matrices: logits of every projection,
+        and two gradients of the one that is trained.
+        """
         return LOSSES[self.loss] + (2 if self.mode == "gradients" else 0)
 
     @property
@@ -97,7 +100,7 @@ class Inputs:
         self._made: dict[str, tuple[int, dict[str, Any]]] = {}
 
     def described(self, case: Case) -> dict[str, dict[str, Any]]:
-        """Path, type and shape of the arrays that a case takes, by name; made when first asked for."""
+        """Path, type and shape of each array of a case, by name. The first request writes them."""
         names = ["hidden", "weight", "target"]
         names += {"features": ["bias"], "logprob_entropy": ["advantage"]}.get(case.loss, [])
         names += ["teacher_hidden", "teacher_weight"] if case.loss == "reverse_kl" else []

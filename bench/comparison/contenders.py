@@ -1,4 +1,6 @@
-"""The contenders: who computes a case, each in a process of its own. None of them keeps results of a call."""
+"""The contenders: who computes a case, each in a process of its own.
+None of them keeps results of a call.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,8 @@ from . import building
 from .cases import Case, dtype_of
 
 Arrays = dict[str, numpy.ndarray]
-Results = dict[str, Any]  # outputs by name, gradients by the name of their input with a point before it
+# outputs by name, gradients by the name of their input with a point before it
+Results = dict[str, Any]
 
 
 class Unsupported(Exception):
@@ -34,7 +37,7 @@ class Contender(abc.ABC):
         """Takes the arrays of a case. Raises Unsupported."""
 
     def checked(self) -> None:  # noqa: B027 - nothing to do for most
-        """What comes after the first call, whose results are checked: calls are timed from here on."""
+        """Called after the first call, whose results are checked. Later calls are timed."""
 
     def before(self) -> None:  # noqa: B027 - nothing to do for most
         """What comes before each call, without being timed."""
@@ -44,7 +47,7 @@ class Contender(abc.ABC):
         """Outputs, and gradients where the case has them, in new memory."""
 
     def release(self) -> None:  # noqa: B027 - nothing to do for most
-        """Gives back what is kept from call to call, so that the next one needs all of its memory."""
+        """Frees what is kept between calls, so that the next call allocates all of its memory."""
 
     def forget(self) -> None:  # noqa: B027 - nothing to do for most
         """Drops the case and its arrays."""
@@ -179,7 +182,7 @@ class Logitile(Torch):
 
 
 class Peaked(Logitile):
-    """The product, on logits that deviate by 24 instead of 3: many gradients are subnormal, or 0."""
+    """The product, on logits with a deviation of 24 instead of 3: many gradients are tiny or 0."""
 
     FACTOR = 8
 
@@ -211,7 +214,9 @@ class Given(Logitile):
 
 
 class Unfused(Contender):
-    """Cross entropy on a library's GEMMs with a vectorised softmax, unfused.cpp. Room for logits is kept."""
+    """Cross entropy on a library's GEMMs with a vectorised softmax, unfused.cpp.
+    Room for logits is kept.
+    """
 
     FLAGS = ("-march=native", "-shared", "-fPIC", "-fopenmp", "-fno-math-errno", "-fno-trapping-math")
 

@@ -1,4 +1,6 @@
-"""The losses of the comparison, each for torch and for logitile. Both give the same outputs by name."""
+"""The losses of the comparison, each for torch and for logitile.
+Both give the same outputs by name.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ Arrays = dict[str, Tensor]
 Outputs = dict[str, Tensor]
 
 
-# ---- torch: on logits in the type of the inputs, which is what costs it least ----------------------------
+# ---- torch: on logits in the type of the inputs, which is what costs it least --------------------
 
 
 def torch_cross_entropy(arrays: Arrays) -> Outputs:
@@ -48,7 +50,7 @@ TORCH: dict[str, Callable[[Arrays], Outputs]] = {
 }
 
 
-# ---- logitile --------------------------------------------------------------------------------------------
+# ---- logitile ------------------------------------------------------------------------------------
 
 
 def logitile_loss(name: str) -> Callable[[Arrays], Outputs]:
@@ -70,13 +72,15 @@ def logitile_loss(name: str) -> Callable[[Arrays], Outputs]:
     }
 
 
-# ---- what is differentiated ------------------------------------------------------------------------------
+# ---- what is differentiated ----------------------------------------------------------------------
 
 TRAINED = ("hidden", "weight", "bias")
 
 
 def objective(outputs: Outputs, arrays: Arrays) -> Tensor:
-    """The number whose gradients are made: the loss, else that of a policy gradient with an entropy bonus."""
+    """The number whose gradients are made: the loss,
+    else that of a policy gradient with an entropy bonus.
+    """
     if "loss" in outputs:
         return outputs["loss"]
     gain = arrays["advantage"] * outputs["logprob"] + ENTROPY_BONUS * outputs["entropy"]

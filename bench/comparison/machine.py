@@ -29,8 +29,8 @@ def figure_of_products(dtype: str, tier: str) -> str:
 
 
 def peak(figure: str, threads: int, file: str | None = None) -> float:
-    """What all threads together reach: GFLOP/s of multiply-adds in registers, or for "read" GB/s read from
-    the file: that of the weights, because memory is not equally fast everywhere.
+    """What all threads together reach: GFLOP/s of multiply-adds in registers, or for "read" GB/s
+    read from the file: that of the weights, because memory is not equally fast everywhere.
     """
     program = built(compiler("g++", "clang++-22"), BENCH / "peak.cpp", ["-pthread"])
     command = [str(program), str(threads), figure, *filter(None, [file])]

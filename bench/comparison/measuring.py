@@ -1,4 +1,6 @@
-"""Measures one case: checks the results of all contenders, then their memory, then lets them take turns."""
+"""Measures one case: checks the results of all contenders, then their memory,
+then lets them take turns.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +17,8 @@ from .cases import Case, Inputs
 from .machine import figure_of, peak
 from .workers import Failed, Unsupported, Worker, rounds
 
-# Normwise, against torch in float32: far above rounding, far below a wrong term. A bfloat16 has 8 bits, and
-# torch's own divergence of 16-bit logits is off by 2e-2.
+# Normwise, against torch in float32: far above rounding, far below a wrong term. A bfloat16 has 8
+# bits, and torch's own divergence of 16-bit logits is off by 2e-2.
 TOLERANCES = {"float32": 2e-4, "bfloat16": 6e-2}
 BASE = "logitile"
 REFERENCE = "reference"
@@ -109,7 +111,9 @@ def checked(
 def figures(
     case: Case, times: Sequence[float], base: Sequence[float], peaks: Sequence[float]
 ) -> dict[str, Any]:
-    """Medians of a contender's rounds, and the share of the peak and the ratio to the base of each round."""
+    """Medians of a contender's rounds, and the share of the peak and the ratio to the
+    base of each round.
+    """
     median = statistics.median(times)
     found = {"seconds": list(times), "median_seconds": median, "gflops": case.flops / median * 1e-9}
     done = case.weight_bytes if case.is_bound_by_memory else case.flops

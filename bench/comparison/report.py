@@ -36,7 +36,7 @@ def table(record: Mapping[str, Any]) -> str:
 
 
 def draw(records: Sequence[Mapping[str, Any]], title: str, path: Path) -> None:
-    """Speeds relative to logitile's as a PNG: a row for each loss and mode, a column for each type."""
+    """Speeds relative to logitile's as a PNG: a row for each loss and mode, a column per type."""
     from matplotlib.figure import Figure
 
     rows = list(dict.fromkeys((record["loss"], record["mode"]) for record in records))
@@ -57,7 +57,9 @@ def draw(records: Sequence[Mapping[str, Any]], title: str, path: Path) -> None:
 
 
 def _panel(axes: Any, records: Sequence[Mapping[str, Any]], colours: Mapping[str, str]) -> None:
-    """Bars of one loss, mode and type: groups are shapes, with those contenders that took part in any."""
+    """Bars of one loss, mode and type: groups are shapes,
+    with those contenders that took part in any.
+    """
     names = [name for name in colours if any("ratio" in r["contenders"].get(name, {}) for r in records)]
     width = 0.8 / max(1, len(names))
     for place, record in enumerate(records):
@@ -79,7 +81,9 @@ def _panel(axes: Any, records: Sequence[Mapping[str, Any]], colours: Mapping[str
 
 
 def _label(record: Mapping[str, Any]) -> str:
-    """The shape, and logitile's share of what is possible, narrow enough for many shapes side by side."""
+    """The shape, and logitile's share of what is possible,
+    narrow enough for many shapes side by side.
+    """
     case, base = case_of(record), record["contenders"].get(BASE, {})
     what = "bandwidth" if case.is_bound_by_memory else "peak"
     share = f"\n{base['share']['median']:.0%} of {what}" if "share" in base else ""

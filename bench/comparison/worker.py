@@ -1,4 +1,6 @@
-"""The process of a contender: answers each request, a line of JSON, with a line of JSON. See workers.py."""
+"""The process of a contender: answers each request, a line of JSON, with a line of JSON.
+See workers.py.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4
 
 
 class Session:
-    """What a process does for its contender. Methods are requests; their answers are dictionaries."""
+    """What a process does for its contender.
+    Methods are requests; their answers are dictionaries.
+    """
 
     def __init__(self, contender: Contender, keeps_memory: bool) -> None:
         self._contender = contender
@@ -39,7 +43,9 @@ class Session:
         return {}
 
     def memory(self) -> dict[str, Any]:
-        """Bytes by which a call raises the resident memory of this process, and those of its results."""
+        """Bytes by which a call raises the resident memory of this process,
+        and those of its results.
+        """
         self._contender.release()
         before = reset_peak()
         results = self._contender.call()
@@ -71,7 +77,9 @@ class Session:
 
 
 def probes(results: Results) -> dict[str, numpy.ndarray]:
-    """Results in float32, small enough to be sent: of a gradient matrix [R, D] its product with noise [D]."""
+    """Results in float32, small enough to be sent:
+    of a gradient matrix [R, D] its product with noise [D].
+    """
     found = {}
     for name, result in results.items():
         array = result if isinstance(result, (numpy.ndarray, numpy.generic)) else result.float().numpy()
@@ -83,7 +91,7 @@ def probes(results: Results) -> dict[str, numpy.ndarray]:
     return found
 
 
-# ---- memory ----------------------------------------------------------------------------------------------
+# ---- memory --------------------------------------------------------------------------------------
 
 
 def malloc_keeps(keeps: bool) -> None:
@@ -115,7 +123,7 @@ def bytes_of(result: Any) -> int:
     return int(result.nbytes)
 
 
-# ---- requests --------------------------------------------------------------------------------------------
+# ---- requests ------------------------------------------------------------------------------------
 
 
 def answer(session: Session, request: dict[str, Any]) -> dict[str, Any]:

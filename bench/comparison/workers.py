@@ -31,8 +31,8 @@ class Worker:
     Args:
         name: of the contender.
         threads: that it computes with.
-        malloc: "stock"; "keep", where malloc keeps what is freed, once memory is measured; "huge", where it
-            asks for huge pages.
+        malloc: "stock"; "keep", where malloc keeps what is freed, once memory is measured; "huge",
+            where it asks for huge pages.
 
     Raises:
         Missing: something that the contender needs is not installed.
@@ -84,7 +84,9 @@ class Worker:
 
 
 def environment(name: str, threads: int, malloc: str) -> dict[str, str]:
-    """The environment of a contender: the same threads for all, and no left-over settings of libraries."""
+    """The environment of a contender: the same threads for all,
+    and no left-over settings of libraries.
+    """
     unset = ("OPENBLAS_CORETYPE", "GOMP_CPU_AFFINITY", "OMP_PROC_BIND", "OMP_PLACES")
     env = {key: item for key, item in os.environ.items() if key not in unset}
     counts = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "LOGITILE_NUM_THREADS")

@@ -1,4 +1,6 @@
-"""Trains a small language model on Python's own sources with torch's loss and logitile's, and compares."""
+"""Trains a small language model on Python's own sources with torch's loss and
+logitile's, and compares.
+"""
 
 from __future__ import annotations
 

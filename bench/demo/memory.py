@@ -1,4 +1,6 @@
-"""Memory of this process: what malloc keeps of it, and the peak of a piece of code as Linux counts it."""
+"""Memory of this process: what malloc keeps of it,
+and the peak of a piece of code as Linux counts it.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4
 
 
 def keep_freed_memory() -> None:
-    """Lets malloc keep what is freed: else torch spends most of a step on fresh pages for its logits."""
+    """Lets malloc keep what is freed: else torch spends most of a step on fresh
+    pages for its logits.
+    """
     libc = ctypes.CDLL(None)
     libc.mallopt(M_TRIM_THRESHOLD, 2**31 - 1)
     libc.mallopt(M_MMAP_MAX, 0)

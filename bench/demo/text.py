@@ -1,4 +1,6 @@
-"""The demo's text: sources of Python's standard library, split by a byte-pair vocabulary trained on them."""
+"""The demo's text: sources of Python's standard library,
+split by a byte-pair vocabulary trained on them.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,8 @@ import tokenizers
 VOCABULARY = 32768
 
 
-_LEFT_OUT = {"site-packages", "dist-packages", "test", "tests"}  # not everywhere, or not the library's own
+# not everywhere, or not the library's own
+_LEFT_OUT = {"site-packages", "dist-packages", "test", "tests"}
 
 
 def sources() -> list[str]:

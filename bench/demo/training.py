@@ -1,4 +1,6 @@
-"""One contender of the demo, in a process of its own: for each line that it reads, a step and a JSON line."""
+"""One contender of the demo, in a process of its own: for each line that it reads,
+a step and a JSON line.
+"""
 
 from __future__ import annotations
 
@@ -21,13 +23,16 @@ SEQUENCE = 256
 BATCH = 16  # sequences; 4096 tokens, so that logits take 4096 x 32768 x 4 bytes = 512 MiB
 STEPS = 50
 WORKSPACE = 128 * 2**20
-MEASURED = range(2, 5)  # steps whose memory is measured, after the first calls have set themselves up
+# steps whose memory is measured, after the first calls have set themselves up
+MEASURED = range(2, 5)
 
 LossOf = Callable[[Tensor, Tensor, Tensor], Tensor]
 
 
 class Model(nn.Module):
-    """Embedding and one transformer layer; `head` is the weight of the projection to the vocabulary."""
+    """Embedding and one transformer layer;
+    `head` is the weight of the projection to the vocabulary.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -68,7 +73,9 @@ def loss_and_gradients(loss_of: LossOf, hidden: Tensor, weight: Tensor, target: 
 
 
 def main(contender: str, token_file: str) -> None:
-    """Takes steps on the text of `token_file`, int32 [STEPS * BATCH * SEQUENCE + 1], one per line read."""
+    """Takes steps on the text of `token_file`, int32 [STEPS * BATCH * SEQUENCE + 1],
+    one per line read.
+    """
     torch.manual_seed(0)
     model = Model()
     optimiser = torch.optim.AdamW(model.parameters(), lr=1e-3)

@@ -1,12 +1,14 @@
-"""Copies of boxes in a trace (UTMALDG): one warp asks for a block of operands, all warps wait for it.
+"""Copies of boxes in a trace (UTMALDG): one warp asks for a block of operands,
+all warps wait for it.
 
-A ring has stages, each with two mbarriers: the bytes of a block arrive at one, the warps that have read it at
-the other. Which mbarrier an instruction means is in registers, so it is read from what is around it: a wait
-with copies behind it is for a free stage, the others are for blocks; arrivals that announce bytes are part
-of copies, the others release a block.
+A ring has stages, each with two mbarriers: the bytes of a block arrive at one, the warps that have
+read it at the other. Which mbarrier an instruction means is in registers, so it is read from what
+is around it: a wait with copies behind it is for a free stage, the others are for blocks; arrivals
+that announce bytes are part of copies, the others release a block.
 
-Of a pair of thread blocks that share an operand, one is played. The other one is taken to do the same at the
-same time: its half of the operand comes with that of the played one, and it releases a stage as late.
+Of a pair of thread blocks that share an operand, one is played. The other one is taken to do the
+same at the same time: its half of the operand comes with that of the played one, and it releases a
+stage as late.
 """
 
 from __future__ import annotations
@@ -27,7 +29,8 @@ class Ring:
     Attributes:
         stages: blocks that it has room for.
         ahead: blocks that are there before the first instruction.
-        latency: cycles until it is known that the other thread block of a pair has released a stage, too.
+        latency: cycles until it is known that the other thread block of a pair has
+            released a stage, too.
     """
 
     stages: int = 0
@@ -115,7 +118,9 @@ def first_wait(trace: Sequence[Instruction]) -> Instruction | None:
 
 
 def slow_loops(listing: Listing) -> list[str]:
-    """What a loop of products with copies of boxes should not have, one text for each kind of instruction."""
+    """What a loop of products with copies of boxes should not have,
+    one text for each kind of instruction.
+    """
     spans = [
         {one for one in listing.instructions if first <= one.address <= last}
         for first, last in listing.loops()

@@ -1,8 +1,9 @@
 """Products of CUTLASS on the model: how far predicted rates are from known ones.
 
-The known rates are shares of the data sheet for bf16 products of 8192^3. a100: CUTLASS reaches what cuBLAS
-does (README of CUTLASS 2.x and 3.x, figures "CUTLASS primitives"), about 275 of 312 Tflop/s. h100: about
-60 %; instructions of mma.sync alone reach 62.9 % (Luo et al. 2024, arXiv:2402.13499, tensor cores).
+The known rates are shares of the data sheet for bf16 products of 8192^3. a100: CUTLASS reaches what
+cuBLAS does (README of CUTLASS 2.x and 3.x, figures "CUTLASS primitives"), about 275 of 312 Tflop/s.
+h100: about 60 %; instructions of mma.sync alone reach 62.9 % (Luo et al. 2024, arXiv:2402.13499,
+tensor cores).
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Reads the listing of `nvdisasm -c -hex`: instructions with their control codes, labels, loops.
 
-The upper 64 bits of an instruction hold, from bit 41 on: stall cycles (4 bits), yield (1), the scoreboard
-that its result sets (3, 7 for none), the one that its reads set (3), a mask of those it waits for (6).
-Source: Jia et al. 2018, "Dissecting the NVIDIA Volta GPU architecture via microbenchmarking", section 2.1.
+The upper 64 bits of an instruction hold, from bit 41 on: stall cycles (4 bits), yield (1), the
+scoreboard that its result sets (3, 7 for none), the one that its reads set (3), a mask of those it
+waits for (6). Source: Jia et al. 2018, "Dissecting the NVIDIA Volta GPU architecture via
+microbenchmarking", section 2.1.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ class Instruction:
         opcode: with its suffixes, such as "LDSM.16.M88.4".
         guard: the predicate that it depends on, such as "@!P0"; "" for none.
         stall: cycles until this warp may issue the next instruction.
-        result_board, read_board: scoreboards that are set until the result is there, or the operands were
-            read; NO_SCOREBOARD for none.
+        result_board, read_board: scoreboards that are set until the result is there, or the
+            operands were read; NO_SCOREBOARD for none.
         waits: a bit for each scoreboard that has to be free before.
         target: the address that a branch leads to; None for the others.
         announced: bytes that an arrival at an mbarrier says will come; 0 for the others.
@@ -69,8 +70,9 @@ class Listing:
         return self.instructions[address // WIDTH]
 
     def loops(self) -> list[tuple[int, int]]:
-        """First and last address of each loop: those of a branch backwards and of what it leads to. A
-        branch to itself, with which listings end, is none. Of loops with one start the longest counts.
+        """First and last address of each loop: those of a branch backwards and of what it leads to.
+        A branch to itself, with which listings end, is none. Of loops with one start the longest
+        counts.
         """
         ends: dict[int, int] = {}
         for instruction in self.instructions:
@@ -124,8 +126,8 @@ def read_listings(text: str) -> dict[str, Listing]:
 
 
 def _without_spins(instructions: list[Instruction]) -> list[Instruction]:
-    """The same with waits for mbarriers that succeed at once: code behind the end of the kernel tries again,
-    and branches back.
+    """The same with waits for mbarriers that succeed at once:
+    code behind the end of the kernel tries again, and branches back.
     """
     kept = list(instructions)
     for place, instruction in enumerate(instructions):
@@ -138,8 +140,8 @@ def _without_spins(instructions: list[Instruction]) -> list[Instruction]:
 
 
 def _without_divergence(instructions: list[Instruction]) -> list[Instruction]:
-    """The same with warps whose threads are together wherever they have to be. Code for other warps, behind
-    the end of the kernel, gathers their threads and branches back.
+    """The same with warps whose threads are together wherever they have to be. Code for other
+    warps, behind the end of the kernel, gathers their threads and branches back.
     """
     kept = []
     gathers = False

@@ -1,9 +1,11 @@
-"""One multiprocessor that plays warps through a trace of instructions: when each issues, and on which pipe.
+"""One multiprocessor that plays warps through a trace of instructions: when each issues,
+and on which pipe.
 
-Stall counts and scoreboards are those of the assembler. On top of them there are the four schedulers, the
-tensor cores of each, its integer and float pipes, the pipe to shared memory that all warps share, groups of
-asynchronous copies and of products of warpgroups, copies of boxes with their mbarriers, and barriers of a
-block. What is not there: L2, DRAM, clocks that fall, instruction caches.
+Stall counts and scoreboards are those of the assembler. On top of them there are the four
+schedulers, the tensor cores of each, its integer and float pipes, the pipe to shared memory that
+all warps share, groups of asynchronous copies and of products of warpgroups, copies of boxes with
+their mbarriers, and barriers of a block. What is not there: L2, DRAM, clocks that fall, instruction
+caches.
 """
 
 from __future__ import annotations
@@ -29,12 +31,12 @@ class Rates:
     """Cycles that instructions take, for one kind of multiprocessor.
 
     Attributes:
-        mma: between two HMMA of a scheduler. The larger of what the assembler leaves between them (8 cycles,
-            on sm_90 6) and of the products that the chip makes in a cycle.
+        mma: between two HMMA of a scheduler. The larger of what the assembler leaves between them
+            (8 cycles, on sm_90 6) and of the products that the chip makes in a cycle.
         products: of 16 bits that the tensor cores of a scheduler make in a cycle.
         float_issue: of a float instruction: 2 where a scheduler has 16 lanes, 1 where it has 32.
-        The others are latencies and intervals as microbenchmarks of sm_80 and sm_90 give them, in cycles:
-        Sun et al. 2022, arXiv:2206.02874; Luo et al. 2024, arXiv:2402.13499.
+        The others are latencies and intervals as microbenchmarks of sm_80 and sm_90 give them, in
+        cycles: Sun et al. 2022, arXiv:2206.02874; Luo et al. 2024, arXiv:2402.13499.
     """
 
     mma: float
@@ -72,7 +74,9 @@ def rates_of(sm: int, chip: Mapping[str, float]) -> Rates:
 
 
 def products_of(instruction: Instruction) -> int:
-    """Multiplications of 16-bit elements that an instruction makes for one warp; 0 for those without."""
+    """Multiplications of 16-bit elements that an instruction makes for one warp;
+    0 for those without.
+    """
     if instruction.kind == "HMMA":
         return MMA_PRODUCTS
     shape = _WARPGROUP_SHAPE.match(instruction.opcode)
@@ -80,8 +84,8 @@ def products_of(instruction: Instruction) -> int:
 
 
 def _operand_bytes(instruction: Instruction) -> float:
-    """What an HGMMA reads from shared memory for one warp: 16 rows of one operand, and, once for the whole
-    warpgroup, all of the other.
+    """What an HGMMA reads from shared memory for one warp: 16 rows of one operand, and, once for
+    the whole warpgroup, all of the other.
     """
     rows, columns, steps = map(int, _WARPGROUP_SHAPE.match(instruction.opcode).groups())
     return (rows + columns) * steps * 2 / WARPGROUP
@@ -178,11 +182,11 @@ class Multiprocessor:
             raise ValueError("warps wait for what no other warp does")
         return Played(end, tuple(self.products))
 
-    # ---- which warp issues next ---------------------------------------------------------------------------
+    # ---- which warp issues next ------------------------------------------------------------------
 
     def _choose(self, scheduler: int, free: float, last: int | None, turns: int) -> tuple[float, int] | None:
-        """The cycle and the warp that a scheduler issues next: the earliest; of several the last one again,
-        else the oldest.
+        """The cycle and the warp that a scheduler issues next: the earliest;
+        of several the last one again, else the oldest.
         """
         best = None
         for number in range(scheduler, len(self.warps), SCHEDULERS):
@@ -219,7 +223,7 @@ class Multiprocessor:
             return max(time, self.float[scheduler])
         return max(time, self.integer[scheduler]) if _INTEGER.match(kind) else time
 
-    # ---- what an instruction does -------------------------------------------------------------------------
+    # ---- what an instruction does ----------------------------------------------------------------
 
     def _issue(self, scheduler: int, number: int, time: float) -> bool:
         """Returns whether warps of other schedulers may go on."""
@@ -290,8 +294,8 @@ class Multiprocessor:
         _hold(warp, instruction, served + self.rates.shared_latency, time + self.rates.copy_read)
 
     def _start_products(self, scheduler: int, warp: _Warp, instruction: Instruction, time: float) -> None:
-        """The warp goes on. The tensor cores are busy until they have made the products, and until both
-        operands have come from shared memory.
+        """The warp goes on. The tensor cores are busy until they have made the products, and until
+        both operands have come from shared memory.
         """
         reading = _operand_bytes(instruction) / SHARED_BYTES * self.rates.shared_words
         read = self._serve(time, reading)
@@ -311,8 +315,8 @@ class Multiprocessor:
         _hold(warp, instruction, arrives, start + rates.copy_read)
 
     def _copy_box(self, warp: _Warp, time: float) -> bool:
-        """The box comes in pieces that the pipe to shared memory takes, after those that were asked for
-        before. Returns whether it is the last of a block.
+        """The box comes in pieces that the pipe to shared memory takes, after those that were asked
+        for before. Returns whether it is the last of a block.
         """
         rates, code = self.rates, self.in_copies[warp.place]
         starts = max(self.link, time + rates.memory_latency)
@@ -363,7 +367,9 @@ class Multiprocessor:
 
 
 def _hold(warp: _Warp, instruction: Instruction, result: float, read: float) -> None:
-    """Takes the scoreboards of an instruction until its result is there, and until its operands were read."""
+    """Takes the scoreboards of an instruction until its result is there,
+    and until its operands were read.
+    """
     for board, time in ((instruction.result_board, result), (instruction.read_board, read)):
         if board != NO_SCOREBOARD:
             warp.boards[board] = max(warp.boards[board], time)
@@ -377,7 +383,7 @@ def _pending(instruction: Instruction, board: str, groups: Sequence[float]) -> f
     return groups[finished - 1] if match and finished > 0 else 0.0
 
 
-# ---- figures ----------------------------------------------------------------------------------------------
+# ---- figures -------------------------------------------------------------------------------------
 
 
 _TURNS = 24  # the first third and the last fifth of them are not counted
@@ -391,7 +397,9 @@ def cycles_of_turn(
     blocks: int,
     ring: Ring = NO_RING,
 ) -> float:
-    """Cycles of one turn of a loop with products, once it is in its stride: those of all blocks together."""
+    """Cycles of one turn of a loop with products, once it is in its stride:
+    those of all blocks together.
+    """
     played = Multiprocessor(rates, trace, taken, warps, blocks, ring=ring).play(_TURNS)
     of_turn = sum(products_of(instruction) > 0 for instruction in trace) * warps * blocks
     first, last = int(len(played.products) * 0.3), int(len(played.products) * 0.8)

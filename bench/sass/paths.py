@@ -1,8 +1,9 @@
 """Which instructions a warp executes: one path through a kernel, with how often each loop turns.
 
-Branches are decided as they fall in all but a few blocks: a path that copies asynchronously and stores
-results is taken before one that does not, then one with the loops that count, then the shortest. So copies
-element by element, tails of the vocabulary, and visits to single rows are left out.
+Branches are decided as they fall in all but a few blocks: a path that copies asynchronously and
+stores results is taken before one that does not, then one with the loops that count, then the
+shortest. So copies element by element, tails of the vocabulary, and visits to single rows are left
+out.
 """
 
 from __future__ import annotations
@@ -14,17 +15,20 @@ from dataclasses import dataclass, replace
 from .boxes import is_release
 from .listing import WIDTH, Instruction, Listing
 
-_STORED = {"U8": 1, "S8": 1, "U16": 2, "S16": 2, "64": 8, "128": 16}  # bytes by a suffix of STG; else 4
+# bytes by a suffix of STG; else 4
+_STORED = {"U8": 1, "S8": 1, "U16": 2, "S16": 2, "64": 8, "128": 16}
 _BOX = 512  # bytes of a lane in a box of 16 KiB
 
 
 def usefulness(instruction: Instruction, has_boxes: bool = False) -> int:
-    """What an instruction copies or stores for a lane, in bytes; a product counts as much as the longest.
+    """What an instruction copies or stores for a lane, in bytes;
+    a product counts as much as the longest.
 
     Args:
-        has_boxes: whether the kernel copies boxes. Then that is what counts, and that their stages are
-            released; other copies, and the products behind them, are for tiles or operands that have none.
-            Boxes for a pair of thread blocks do not count: more of them are copied where a block is alone.
+        has_boxes: whether the kernel copies boxes. Then that is what counts, and that their stages
+            are released; other copies, and the products behind them, are for tiles or operands that
+            have none. Boxes for a pair of thread blocks do not count: more of them are copied where
+            a block is alone.
     """
     if instruction.opcode.endswith(".MULTICAST"):
         return 0
@@ -52,8 +56,8 @@ class Loop:
     """A loop on a path.
 
     Attributes:
-        turns: how often its body runs; None where it counts up to a number of the launch: one that stores
-            results goes through columns, another one through tokens.
+        turns: how often its body runs; None where it counts up to a number of the launch: one that
+            stores results goes through columns, another one through tokens.
         step: what its counter grows by.
         body: its path.
     """
@@ -71,7 +75,7 @@ class Loop:
 
 @dataclass(frozen=True)
 class Path:
-    """Instructions and loops one after the other; `taken` are the addresses of branches that jump."""
+    """Instructions and loops in order. `taken` are the addresses of branches that jump."""
 
     parts: tuple[Instruction | Loop, ...]
     taken: frozenset[int]
@@ -121,7 +125,9 @@ def path_of(listing: Listing) -> Path:
 
 
 def _extents(listing: Listing) -> dict[int, int]:
-    """First and last address of each loop. One that ends within a loop in it ends where that one does."""
+    """First and last address of each loop.
+    One that ends within a loop in it ends where that one does.
+    """
     extents = dict(listing.loops())
     changed = True
     while changed:
@@ -169,7 +175,9 @@ _END = _Way()
 
 
 class _Region:
-    """A kernel, or the body of a loop that starts at `header`. Loops in it are single parts of its ways."""
+    """A kernel, or the body of a loop that starts at `header`.
+    Loops in it are single parts of its ways.
+    """
 
     def __init__(
         self, listing: Listing, extents: dict[int, int], first: int, last: int, header: int | None
@@ -236,15 +244,15 @@ class _Region:
         return [way.after(loop, self.has_boxes) for way in ways if way is not None]
 
 
-# ---- how often a loop turns -------------------------------------------------------------------------------
+# ---- how often a loop turns ----------------------------------------------------------------------
 
 
 def count_turns(listing: Listing, first: int, last: int) -> tuple[int | None, int]:
     """Turns and step of a loop that counts up from zero.
 
-    Returns: (turns, step) where the bound is a constant, or the start and a constant; (None, step) where it
-        is another register: kernels have no other such bounds than those of Ends; (0, 1) where it is a count
-        of bits: a turn for each lane that has something to do, which few have.
+    Returns: (turns, step) where the bound is a constant, or the start and a constant; (None, step)
+        where it is another register: kernels have no other such bounds than those of Ends; (0, 1)
+        where it is a count of bits: a turn for each lane that has something to do, which few have.
     """
     body = listing.instructions[first // WIDTH : last // WIDTH + 1]
 
@@ -255,7 +263,7 @@ def count_turns(listing: Listing, first: int, last: int) -> tuple[int | None, in
         return target == first or not first <= target <= last
 
     def decides(instruction: Instruction) -> bool:
-        """Whether it leaves the loop or goes on, itself or by jumping over the branch that leaves."""
+        """Whether it leaves the loop or goes on, or jumps over the branch that leaves."""
         if not instruction.guard or (instruction.target is None and instruction.kind != "EXIT"):
             return False
         follower = listing.at(min(instruction.address + WIDTH, last))
@@ -268,8 +276,8 @@ def count_turns(listing: Listing, first: int, last: int) -> tuple[int | None, in
 
 
 def _count_of_range(listing: Listing, body: list[Instruction]) -> tuple[int, int] | None:
-    """Turns of a loop over a range of a constant length, whose end is a register that is made before it. What
-    the comparison found may come to the branch by way of a register.
+    """Turns of a loop over a range of a constant length, whose end is a register that is made
+    before it. What the comparison found may come to the branch by way of a register.
     """
     before = listing.instructions[: body[0].address // WIDTH]
     for instruction in body:
@@ -308,7 +316,9 @@ def _count_by(
 
 
 def _uniform_source(body: list[Instruction], predicate: str) -> str:
-    """The predicate of all lanes that one of a lane copies or inverts; itself where it does neither."""
+    """The predicate of all lanes that one of a lane copies or inverts;
+    itself where it does neither.
+    """
     for instruction in reversed(body):
         if re.match(rf"U?\w+(\.\w+)* {predicate},", instruction.body):
             copied = re.match(r"PLOP3\.LUT P\d, PT, PT, PT, (UP\d), 0x[48]0, 0x0", instruction.body)

@@ -1,5 +1,5 @@
-"""From kernels of a plan to predicted milliseconds: loops, what is around them, blocks per multiprocessor,
-waves of the grid.
+"""From kernels of a plan to predicted milliseconds: loops, what is around them, blocks per
+multiprocessor, waves of the grid.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _KINDS = {"HMMA": "products", "HGMMA": "products", "LDSM": "LDSM", "LDGSTS": "co
 
 @dataclass(frozen=True)
 class Limits:
-    """What a multiprocessor has for its blocks: warps, bytes of shared memory, registers, blocks."""
+    """The resources of a multiprocessor: warps, bytes of shared memory, registers, blocks."""
 
     warps: int
     shared: int
@@ -97,10 +97,10 @@ class KernelModel:
     def _products_of(loop: Loop) -> int:
         return sum(products_of(part) for part in instructions_of(loop.body))
 
-    # ---- the main loop ------------------------------------------------------------------------------------
+    # ---- the main loop ---------------------------------------------------------------------------
 
     def mix(self) -> dict[str, int]:
-        """Instructions of one turn of the main loop: products (HMMA or HGMMA), LDSM, copies, other."""
+        """Instructions of one turn of the main loop: HMMA or HGMMA, LDSM, copies, others."""
         kinds = Counter(_KINDS.get(part.kind, "other") for part in instructions_of(self.main_loop.body))
         return {kind: kinds[kind] for kind in ("products", "LDSM", "copies", "other")}
 
@@ -133,8 +133,8 @@ class KernelModel:
 
     @cached_property
     def _before_copies(self) -> tuple[Instruction | Loop, ...]:
-        """What is before the main loop in the loop over tiles, or before that loop, where tiles ask for boxes
-        of the next one.
+        """What is before the main loop in the loop over tiles, or before that loop,
+        where tiles ask for boxes of the next one.
         """
         if not self.tile_loop or self.asks_for_next:
             return _before(self.path, self.tile_loop or self.main_loop)
@@ -149,11 +149,13 @@ class KernelModel:
         return has_boxes and not any(one.kind == "UTMALDG" for one in trace)
 
     def share_of_peak(self, operations_of_cycle: float) -> float:
-        """Operations of the main loop in a cycle, of those that the data sheet says of a multiprocessor."""
+        """Operations of the main loop in a cycle,
+        of those that the data sheet says of a multiprocessor.
+        """
         made = 2 * self._products_of(self.main_loop) * self.warps * self.blocks
         return made / self.turn_cycles(self.blocks) / operations_of_cycle
 
-    # ---- what is around it --------------------------------------------------------------------------------
+    # ---- what is around it -----------------------------------------------------------------------
 
     @cached_property
     def first_wait(self) -> Instruction | None:
@@ -162,9 +164,9 @@ class KernelModel:
 
     @cached_property
     def tile_path(self) -> Path:
-        """What a block executes for each tile, without the main loop: prologue and epilogue. Where boxes are
-        copied, the first wait of the loop is part of it, since the copies of a tile start with it, unless
-        they were asked for in the tile before.
+        """What a block executes for each tile, without the main loop: prologue and epilogue. Where
+        boxes are copied, the first wait of the loop is part of it, since the copies of a tile start
+        with it, unless they were asked for in the tile before.
         """
         if self.tile_loop and self.asks_for_next:
             return without(self.tile_loop.body, self.main_loop, None)
@@ -190,7 +192,9 @@ class KernelModel:
         return self._cycles[key]
 
     def tile_cycles(self, ends: Ends) -> float:
-        """Of prologue and epilogue of a tile. In a loop, stores of the tile before are still under way."""
+        """Of prologue and epilogue of a tile.
+        In a loop, stores of the tile before are still under way.
+        """
         once = self.cycles(self.tile_path, ends)
         return self.cycles(self._two_tiles, ends) - once if self.tile_loop else once
 
@@ -286,8 +290,9 @@ def _around(model: KernelModel, launch: Mapping[str, Any]) -> tuple[float, float
 
 
 def _code_cycles(model: KernelModel, launch: Mapping[str, Any], chip: Mapping[str, float]) -> float:
-    """Cycles until the last block of a grid is done. Blocks of a multiprocessor run in rounds of as many as
-    fit; each round takes as long as the chain of one block alone, or as the units that its blocks share.
+    """Cycles until the last block of a grid is done. Blocks of a multiprocessor run in rounds of as
+    many as fit; each round takes as long as the chain of one block alone, or as the units that its
+    blocks share.
     """
     if launch["tasks"] == 0:
         return 0.0

@@ -1,4 +1,4 @@
-"""NVIDIA's assembler and disassembler, from PATH or from the wheels of PyPI, and what they print."""
+"""NVIDIA's assembler and disassembler, from PATH or from PyPI's wheels, and what they print."""
 
 from __future__ import annotations
 

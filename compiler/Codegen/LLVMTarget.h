@@ -1,5 +1,5 @@
-// LLVMTarget.h - targets whose code comes from LLVM IR: the device stage as LLVM IR, and LLVM IR as
-// code.
+// LLVMTarget.h - targets whose code comes from LLVM IR: the device stage becomes LLVM IR, and LLVM
+// IR becomes code.
 #pragma once
 #include "compiler/Codegen/MachineCode.h"
 #include "compiler/Target/Target.h"

@@ -1,5 +1,5 @@
-// MachineCode.h - LLVM's code generators. Which one a target takes, and how it is set up, is in
-// compiler/Backends.
+// MachineCode.h - LLVM's code generators. The folders of compiler/Backends choose and configure
+// one.
 #pragma once
 #include "compiler/Support/Cancellation.h"
 #include "llvm/ADT/ArrayRef.h"

@@ -1,4 +1,4 @@
-// SplitCode.h - code of a large module, made by several threads.
+// SplitCode.h - compiles a large module on several threads.
 #pragma once
 #include "compiler/Codegen/MachineCode.h"
 #include <vector>

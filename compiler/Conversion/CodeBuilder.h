@@ -1,5 +1,5 @@
-// CodeBuilder.h - short spellings for device code of every target: integers that fold, places in
-// memory, loops. How elements are read and written is the business of each target.
+// CodeBuilder.h - short spellings for device code of every target: integers that fold, addresses,
+// loops. Each target decides how elements are read and written.
 #pragma once
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"

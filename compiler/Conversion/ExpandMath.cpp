@@ -90,7 +90,7 @@ struct ExpandMathPass : impl::ExpandMathPassBase<ExpandMathPass> {
           return Value(root.like(1.0) / root);
         })
         .Case<math::AbsFOp, math::CopySignOp, math::SqrtOp, math::IsNaNOp, math::IsInfOp, math::IsFiniteOp>([](auto) { return Value(); })
-        .Default([](Operation *other) { return other->emitOpError() << "is no function of the language; there is no code for it"; });
+        .Default([](Operation *other) { return other->emitOpError() << "is not a function of the language, so there is no code for it"; });
   }
 
   /// The function that does what 'op' does.

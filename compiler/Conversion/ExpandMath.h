@@ -1,5 +1,5 @@
-// ExpandMath.h - ops of the language that MLIR does not have, in terms of arith and math, and which
-// ops cost most.
+// ExpandMath.h - expresses ops of the language that MLIR does not have with arith and math, and
+// says which ops are expensive.
 #pragma once
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 

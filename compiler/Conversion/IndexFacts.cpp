@@ -1,6 +1,6 @@
 // IndexFacts.cpp - divisors of index values, followed through loops and arithmetic. MLIR's
-// IntegerRangeAnalysis finds the least and the greatest value, which tell nothing of divisors. Its
-// affine expressions know divisors, but not those of arith and scf.
+// IntegerRangeAnalysis finds the smallest and the largest value, but no divisors. Its affine
+// expressions know divisors, but not those of arith and scf.
 #include "compiler/Conversion/IndexFacts.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"

@@ -1,5 +1,5 @@
-// IndexFacts.h - what can be said of index values without running: divisors, and which tile sizes
-// an axis has.
+// IndexFacts.h - facts about index values that are known at compile time: divisors, and the tile
+// sizes of an axis.
 #pragma once
 #include "dialect/Logitile.h"
 

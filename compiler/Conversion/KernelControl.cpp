@@ -100,11 +100,11 @@ LogicalResult KernelControl::convertIndexOp(Operation &op) {
         Int first = scalar(any.getRow()), count = smaller(scalar(any.getCount()) - first, most);
         Value isSet = isAnySet(view(any.getFlags()), first, count, most);
         if (!isSet)
-          return LogicalResult(any.emitOpError() << "is not part of a kernel that this target knows");
+          return LogicalResult(any.emitOpError() << "is not an operation of kernels that this target supports");
         setScalar(any, isSet);
         return success();
       })
-      .Default([&](Operation *other) { return other->emitOpError() << "is not part of a kernel that this target knows"; });
+      .Default([&](Operation *other) { return other->emitOpError() << "is not an operation of kernels that this target supports"; });
 }
 
 LogicalResult KernelControl::convertBlock(Block &block) {

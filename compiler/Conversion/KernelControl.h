@@ -1,6 +1,5 @@
 // KernelControl.h - the part of a kernel that is the same on every target: scalars, index
-// arithmetic, and which task of the grid the code is for. What happens to tiles is the business of
-// the targets.
+// arithmetic, and the number of the task. Targets convert the tiles.
 #pragma once
 #include "compiler/Conversion/CodeBuilder.h"
 #include "dialect/Logitile.h"

@@ -1,4 +1,4 @@
-// KnownCandidates.cpp - finds in an update the values that its candidates are.
+// KnownCandidates.cpp - finds the candidates' values in an update.
 #include "compiler/Conversion/KnownCandidates.h"
 #include "compiler/Conversion/ExpandMath.h"
 #include "compiler/Support/MatchValues.h"

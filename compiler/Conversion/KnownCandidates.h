@@ -1,5 +1,5 @@
-// KnownCandidates.h - values of an update that its candidates have computed already. A conversion
-// that makes the candidates first can keep them.
+// KnownCandidates.h - values of an update that its candidates have already computed. A conversion
+// that computes the candidates first can keep them.
 #pragma once
 #include "dialect/Logitile.h"
 

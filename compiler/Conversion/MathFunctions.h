@@ -1,5 +1,5 @@
-// MathFunctions.h - elementary functions of f32, spelled in arithmetic. Which ops become which
-// function is ExpandMath.cpp.
+// MathFunctions.h - elementary functions of f32, written in arithmetic. ExpandMath.cpp selects the
+// function of an op.
 #pragma once
 #include "compiler/Target/Target.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

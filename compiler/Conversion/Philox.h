@@ -1,4 +1,4 @@
-// Philox.h - random numbers spelled in integer arithmetic, the same bits on every target.
+// Philox.h - random numbers in integer arithmetic, with the same bits on every target.
 #pragma once
 #include "compiler/Conversion/Lanes.h"
 #include <array>

@@ -1,5 +1,5 @@
-// ScalarRegions.h - the scalar regions of a kernel as code for scalars or vectors. Which elements a
-// region sees is the business of the targets.
+// ScalarRegions.h - the scalar regions of a kernel as code for scalars or vectors. Targets decide
+// which elements a region reads.
 #pragma once
 #include "compiler/Conversion/CodeBuilder.h"
 #include "mlir/IR/IRMapping.h"

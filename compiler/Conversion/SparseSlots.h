@@ -1,4 +1,4 @@
-// SparseSlots.h - row state that a single vocabulary entry per token decides, such as the logit
+// SparseSlots.h - row state that depends on a single vocabulary entry per token, such as the logit
 // of a target. A conversion looks for that entry instead of comparing every one.
 #pragma once
 #include "dialect/Logitile.h"

@@ -1,5 +1,5 @@
-// TileCost.cpp - traffic between caches, registers that lie idle, units that wait. They rank sizes;
-// seconds are for measuring.
+// TileCost.cpp - traffic between caches, idle registers, units that wait. They rank sizes; seconds
+// are for measuring.
 #include "compiler/CostModel/TileCost.h"
 #include "llvm/Support/MathExtras.h"
 #include <algorithm>

@@ -1,5 +1,5 @@
-// TileCost.h - what the sizes of its tiles do to the time of a contraction, for ranking sizes
-// before any is measured. The rates are those of a target (compiler/Target/Machine.h).
+// TileCost.h - the effect of tile sizes on the time of a contraction, for ranking sizes before
+// measuring. The rates are those of a target (compiler/Target/Machine.h).
 #pragma once
 #include "compiler/Target/Machine.h"
 

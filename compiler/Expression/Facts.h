@@ -1,4 +1,5 @@
-// Facts.h - what the table of scalar operations says of a function, whatever its operand is.
+// Facts.h - facts of a scalar function that hold for every operand, from the table of scalar
+// operations.
 #pragma once
 #include "compiler/Expression/Graph.h"
 

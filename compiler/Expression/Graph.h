@@ -1,6 +1,6 @@
-// Graph.h - a loss as interned nodes whose constructors simplify. Passes import a region into it,
-// work on nodes, and print them back as ops; equal expressions are one node, so there is no
-// separate CSE.
+// Graph.h - a loss as interned nodes whose constructors simplify. Passes import a region into a
+// graph, transform nodes, and write them back as ops. Equal expressions are one node, so there is
+// no separate CSE.
 #pragma once
 #include "dialect/Logitile.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -1,5 +1,5 @@
-// Import.h - between scalar regions and graphs: reads the ops of a loss into nodes, prints nodes as
-// ops.
+// Import.h - converts between scalar regions and graphs: reads the ops of a loss into nodes, and
+// writes nodes as ops.
 #pragma once
 #include "compiler/Expression/Graph.h"
 #include "dialect/checks/Varying.h"

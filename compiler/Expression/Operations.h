@@ -1,5 +1,5 @@
-// Operations.h - the operations that a loss may use on single numbers, for those who write or read
-// the text of a loss. No MLIR here. The table itself is compiler/Expression/ScalarOps.def.
+// Operations.h - the scalar operations that a loss may use, for code that writes or reads the text
+// of a loss. No MLIR here. The table itself is compiler/Expression/ScalarOps.def.
 #pragma once
 #include <string_view>
 #include <vector>

@@ -1,4 +1,5 @@
-// Reductions.cpp - simplifying constructors of what turns varying values into uniform ones.
+// Reductions.cpp - simplifying constructors of operations that turn varying values into uniform
+// ones.
 #include "compiler/Expression/Graph.h"
 #include "llvm/ADT/STLExtras.h"
 #include <cmath>

@@ -1,5 +1,5 @@
-// ElementType.h - what the types of elements in arrays and buffers are. Code of GPUs shares this
-// file, so it needs no header of the C++ library.
+// ElementType.h - the types of elements in arrays and buffers. GPU code includes this file, so it
+// uses no header of the C++ library.
 #pragma once
 #include "dialect/Enums.h.inc"
 

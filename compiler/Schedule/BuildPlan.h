@@ -1,4 +1,4 @@
-// BuildPlan.h - from a schedule and its kernels to a launch plan.
+// BuildPlan.h - makes a launch plan from a schedule and its kernels.
 #pragma once
 #include "compiler/Plan/LaunchPlan.h"
 #include "dialect/Logitile.h"

@@ -1,4 +1,4 @@
-// FewTokens.h - calls with so few tokens that most lanes of a panel would stand for none.
+// FewTokens.h - calls with so few tokens that most lanes of a panel would be empty.
 #pragma once
 #include "llvm/Support/MathExtras.h"
 

@@ -1,4 +1,4 @@
-// LaunchShape.h - what the bundles of a template stand for in one launch of one program.
+// LaunchShape.h - the values of a template's bundles in one launch of one program.
 #pragma once
 #include "dialect/Logitile.h"
 #include "mlir/IR/BuiltinOps.h"

@@ -1,5 +1,4 @@
-// Templates.h - the embedded kernel skeletons. What a program makes of them is LaunchShape and
-// Specialise.
+// Templates.h - the embedded kernel skeletons. LaunchShape and Specialise fill them for a program.
 #pragma once
 #include "dialect/Logitile.h"
 #include "mlir/IR/AttrTypeSubElements.h"

@@ -1,4 +1,4 @@
-// TileTable.cpp - reads tile tables, and what a request says instead.
+// TileTable.cpp - reads tile tables, and the sizes of a request.
 #include "compiler/Schedule/TileTable.h"
 #include "dialect/types/Limits.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,4 +1,4 @@
-// TileTable.h - tile sizes: those of a table of a target, and what a request says instead.
+// TileTable.h - tile sizes: from the table of a target, or from a request.
 #pragma once
 #include "compiler/Request.h"
 #include "compiler/Target/Target.h"

@@ -1,4 +1,4 @@
-// Cancellation.h - how a compilation learns that nobody waits for it any more.
+// Cancellation.h - tells a compilation that no caller waits for it any more.
 #pragma once
 
 namespace logitile {

@@ -1,4 +1,4 @@
-// Diagnostics.h - collects the diagnostics of a compilation, as text with places.
+// Diagnostics.h - collects the diagnostics of a compilation, as text with locations.
 #pragma once
 #include "mlir/IR/Diagnostics.h"
 #include <string>

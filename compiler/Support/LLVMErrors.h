@@ -1,5 +1,5 @@
-// LLVMErrors.h - what LLVM does where it cannot go on. No MLIR or LLVM here: the runtime includes
-// it.
+// LLVMErrors.h - what happens when LLVM meets an error that it cannot return. No MLIR or LLVM here,
+// because the runtime includes this file.
 #pragma once
 
 namespace logitile {

@@ -1,4 +1,4 @@
-// MatchValues.h - which values of one block another one makes as well.
+// MatchValues.h - finds values of one block that another block computes as well.
 #pragma once
 #include "mlir/IR/IRMapping.h"
 

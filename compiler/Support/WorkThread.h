@@ -1,5 +1,5 @@
-// WorkThread.h - threads of our own. Their stack has a known size, and they receive no signals:
-// those belong to the caller's threads.
+// WorkThread.h - the library's own threads. Their stack has a known size, and they receive no
+// signals, because signals belong to the caller's threads.
 #pragma once
 #include <exception>
 #include <functional>

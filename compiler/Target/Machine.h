@@ -1,5 +1,4 @@
-// Machine.h - the rates of one machine that the cost model calculates with: those of its backend,
-// or measured ones.
+// Machine.h - the rates of one machine for the cost model: those of its backend, or measured ones.
 #pragma once
 #include <cstdint>
 

@@ -1,5 +1,5 @@
-// MemoryModel.h - how buffers lie in the memory of a target. No MLIR or LLVM here: the runtime
-// includes it.
+// MemoryModel.h - the layout of buffers in the memory of a target. No MLIR or LLVM here, because
+// the runtime includes this file.
 #pragma once
 #include <cstdint>
 

@@ -1,5 +1,5 @@
-// ModuleTarget.h - the target that a module is lowered for: the option of a pass, or what the
-// module's request says. And what one machine was measured to do, for its predicted seconds.
+// ModuleTarget.h - the target for which a module is lowered: from the option of a pass, or from the
+// module's request. Also the measured rates of a machine, for predicted seconds.
 #pragma once
 #include "compiler/Target/Backend.h"
 #include "mlir/IR/BuiltinOps.h"

@@ -1,5 +1,6 @@
-// PrefixRegistry.h - a registry of what is found by the prefix of a target's name: backends of the
-// compiler, platforms of the runtime. No MLIR or LLVM here: the runtime includes it.
+// PrefixRegistry.h - a registry that finds objects by the prefix of a target's name: backends of
+// the compiler, platforms of the runtime. No MLIR or LLVM here, because the runtime includes this
+// file.
 #pragma once
 #include <algorithm>
 #include <memory>

@@ -1,4 +1,4 @@
-// Products.h - products of matrices, as a schedule asks its target about them.
+// Products.h - the questions of a schedule to its target about products of matrices.
 #pragma once
 #include "dialect/types/Enums.h"
 #include "mlir/IR/Types.h"

@@ -1,4 +1,4 @@
-// Target.cpp - answers of targets that have nothing of their own to say.
+// Target.cpp - default answers of targets.
 #include "compiler/Target/Target.h"
 #include "compiler/Target/Products.h"
 #include "mlir/IR/Value.h"

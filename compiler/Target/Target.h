@@ -1,5 +1,5 @@
-// Target.h - one thing that code is compiled for, and all that the compiler asks of it. Who answers
-// is in compiler/Backends. No MLIR here: the runtime includes it.
+// Target.h - the interface of one target for which code is compiled. The folders of
+// compiler/Backends implement it. No MLIR here, because the runtime includes this file.
 #pragma once
 #include "compiler/Stages.h"
 #include "compiler/Support/Cancellation.h"

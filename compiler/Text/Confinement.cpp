@@ -1,4 +1,4 @@
-// Confinement.cpp - limits of a process, and what it says where it would die.
+// Confinement.cpp - limits of a process, and its report when it ends early.
 #include "compiler/Text/Confinement.h"
 #include "dialect/Logitile.h"
 #include "mlir/Pass/Pass.h"
@@ -61,7 +61,7 @@ static void leaveAtSignal(void *) {
   bool isLate = static_cast<rlim_t>(used.ru_utime.tv_sec + used.ru_stime.tv_sec + 1) >= seconds;
   leave(kTooMuch, isLate ? "it takes too long" : "it crashes; please report it with this text");
 }
-static void leaveAtFatalError(void *, const char *reason, bool) { leave("LLVM takes no such code", reason); }
+static void leaveAtFatalError(void *, const char *reason, bool) { leave("LLVM cannot handle this code", reason); }
 static void leaveWithoutMemory(void *, const char *, bool) { leave(kTooMuch, "it takes too much memory"); }
 
 /// The limit that holds from now on.

@@ -1,6 +1,6 @@
-// Confinement.h - how a process reads a text that nobody has checked: with limits on memory and
-// time, and never without a last word. LLVM and MLIR end the process over some texts: they read a
-// null pointer, or ask for as much memory as a number says.
+// Confinement.h - reads an unchecked text in a process with limits on memory and time, which always
+// reports how it ended. This is needed because some texts make LLVM and MLIR end the process: they
+// read a null pointer, or allocate as much memory as a number says.
 #pragma once
 #include "compiler/Stages.h"
 #include <cstdint>

@@ -1,5 +1,5 @@
-// UncheckedText.cpp - looks for what ends a process inside of MLIR and LLVM. What is wrong in
-// itself, their verifiers say.
+// UncheckedText.cpp - finds text that would end a process inside of MLIR and LLVM. Their verifiers
+// find other errors.
 #include "compiler/Text/UncheckedText.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -51,7 +51,7 @@ public:
       else if (StringRef(")]}").contains(c) || (c == '>' && text.substr(0, at).back() != '-'))
         depth = std::max<int64_t>(depth - 1, 0);
       if (deepest > kMostNesting)
-        return "more than " + std::to_string(kMostNesting) + " brackets lie within each other";
+        return "more than " + std::to_string(kMostNesting) + " brackets are nested";
     }
     return "";
   }

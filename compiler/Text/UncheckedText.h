@@ -1,5 +1,5 @@
-// UncheckedText.h - what has to be looked at before and after MLIR parses a text, because its
-// parser, its verifiers and LLVM rely on it.
+// UncheckedText.h - checks before and after MLIR parses a text, because its parser, its verifiers
+// and LLVM rely on them.
 #pragma once
 #include "mlir/IR/BuiltinOps.h"
 #include <string>

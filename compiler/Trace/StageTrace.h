@@ -1,5 +1,5 @@
-// StageTrace.h - the texts of all stages of a compilation, and which line comes from which. No MLIR
-// here: the runtime includes it.
+// StageTrace.h - the texts of all stages of a compilation, and the origin of each line. No MLIR
+// here, because the runtime includes this file.
 #pragma once
 #include <cstdint>
 #include <string>

@@ -1,5 +1,4 @@
-// ApproximateExponentials.cpp - the pass that says which exponentials may be made by an instruction
-// that is less exact.
+// ApproximateExponentials.cpp - the pass that marks exponentials for a less exact instruction.
 #include "compiler/Passes.h"
 #include "compiler/Target/ModuleTarget.h"
 #include "compiler/Transforms/RelativeExponentials.h"

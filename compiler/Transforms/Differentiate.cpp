@@ -1,5 +1,5 @@
 // Differentiate.cpp - reverse mode on the scalar body of a loss: one walk from outputs to inputs.
-// How many sweeps the gradient takes is FormSweeps' question.
+// FormSweeps finds the number of sweeps of the gradient.
 #include "compiler/Expression/Import.h"
 #include "compiler/Passes.h"
 #include "dialect/checks/Varying.h"

@@ -1,4 +1,4 @@
-// RelativeExponentials.cpp - a running maximum is a state of the row that has a candidate.
+// RelativeExponentials.cpp - finds running maxima: states of the row that have a candidate.
 #include "compiler/Transforms/RelativeExponentials.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"

@@ -1,4 +1,4 @@
-// RelativeExponentials.h - exponentials that are at most 1, by their structure.
+// RelativeExponentials.h - finds exponentials that are at most 1, by their structure.
 #pragma once
 #include "dialect/Logitile.h"
 #include "mlir/Dialect/Math/IR/Math.h"

@@ -1,5 +1,4 @@
-// ShareCode.cpp - the pass that lets launches which differ in their memory alone run one piece of
-// code.
+// ShareCode.cpp - the pass that lets launches which differ only in their memory run the same code.
 #include "compiler/Passes.h"
 #include "dialect/checks/Workspace.h"
 #include "mlir/IR/OperationSupport.h"

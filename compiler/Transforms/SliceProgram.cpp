@@ -1,6 +1,6 @@
-// SliceProgram.cpp - the pass that takes out of a program what one slice of the vocabulary runs
-// between two merges. How entries of other slices are caught is form-sweeps' business, buffers and
-// launches are choose-schedule's.
+// SliceProgram.cpp - the pass that extracts the part of a program that one slice of the vocabulary
+// runs between two merges. form-sweeps handles entries of other slices; choose-schedule makes
+// buffers and launches.
 #include "compiler/Passes.h"
 #include "dialect/Logitile.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -1,4 +1,4 @@
-// UnrollLists.cpp - what a loss does with a list, written once for each place.
+// UnrollLists.cpp - repeats the operations of a loss on a list for each place.
 #include "compiler/Passes.h"
 #include "dialect/checks/Varying.h"
 #include "dialect/types/Limits.h"

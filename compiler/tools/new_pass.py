@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""Starts a pass: its definition in Passes.td, its .cpp, its line in CMakeLists.txt and its first lit test.
+"""Starts a pass: its definition in Passes.td, its .cpp,
+its line in CMakeLists.txt and its first lit test.
 
     python compiler/tools/new_pass.py FormSweeps --on module
 
-gives the pass `logitile-form-sweeps` in compiler/Transforms/FormSweeps.cpp. It builds, and refuses to do
-anything; its test says so. Then write, in this order: the contract in Passes.td, a test, the pass.
+gives the pass `logitile-form-sweeps` in compiler/Transforms/FormSweeps.cpp. It builds, and refuses
+to do anything; its test says so. Then write, in this order: the contract in Passes.td, a test, the
+pass.
 """
 from __future__ import annotations
 
@@ -83,7 +85,9 @@ def with_source(text: str, source: str) -> str:
 
 
 def start_pass(root: pathlib.Path, name: str, on: str) -> list[pathlib.Path]:
-    """Writes the four files and returns their paths. Ends the command where the name is taken or no name."""
+    """Writes the four files and returns their paths.
+    Ends the command where the name is taken or no name.
+    """
     if not re.fullmatch(r"[A-Z][A-Za-z0-9]*", name) or name.endswith("Pass"):
         sys.exit(f"new_pass: '{name}' is no name of a pass; expected CamelCase without 'Pass'")
     compiler, flag = root / "compiler", flag_of(name)

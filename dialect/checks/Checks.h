@@ -1,4 +1,4 @@
-// Checks.h - checks that ops of several levels share. What belongs to one op stands beside that op.
+// Checks.h - checks that ops of several levels share. Checks of one op are in the file of that op.
 #pragma once
 #include "dialect/Logitile.h"
 

@@ -1,5 +1,5 @@
-// Varying.h - which values of a scalar region differ along the vocabulary, which are lists, and
-// which are one per token.
+// Varying.h - finds the values of a scalar region that differ along the vocabulary, those that are
+// lists, and those that are one per token.
 #pragma once
 #include "dialect/Logitile.h"
 #include "llvm/ADT/DenseMap.h"

@@ -1,5 +1,5 @@
-// Workspace.h - which buffers of a module lie in the workspace, where rows have places that code
-// may count on.
+// Workspace.h - finds the buffers of a module that are in the workspace, whose rows have guaranteed
+// alignment.
 #pragma once
 #include "dialect/Logitile.h"
 

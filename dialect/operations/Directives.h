@@ -1,4 +1,4 @@
-// Directives.h - custom pieces of assembly formats; tablegen's parsers and printers call them by
+// Directives.h - custom parts of assembly formats; tablegen's parsers and printers call them by
 // name.
 #pragma once
 #include "dialect/Logitile.h"

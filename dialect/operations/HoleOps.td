@@ -8,11 +8,12 @@ include "dialect/operations/KernelOps.td"
 let opDocGroup = Logitile_TilesStage in {
 
 def Logitile_ApplyOp : Logitile_Op<"apply", [Pure, AttrSizedOperandSegments]> {
-  let summary = "the hole of a template where the program's scalar regions enter";
+  let summary = "a hole of a template for the program's scalar regions";
   let description = [{
-    A closed set: `@update` folds a tile into the row state, `@merge` joins two states, `@finish` makes the per-token
-    results, `@gradient` the gradient of every element. `@base` makes what is stored of logits in 16 bits: the base of their
-    exponential, as its distance from the running maximum so far, and that maximum, the centre.
+    The holes are a closed set: `@update` adds a tile to the row state, `@merge` joins two states,
+    `@finish` computes the per-token results, `@gradient` the gradient of every element. `@base`
+    computes what is stored for logits in 16 bits: the base of their exponential, as its distance
+    from the current running maximum, and that maximum, the centre.
 
     ```mlir
     %next = logitile.apply @update(%running, %z, %in) at %column below V
@@ -31,7 +32,8 @@ def Logitile_ApplyOp : Logitile_Op<"apply", [Pure, AttrSizedOperandSegments]> {
 def Logitile_InitStateOp : Logitile_Op<"init_state", [Pure]> {
   let summary = "the row state before the first vocabulary entry";
   let description = [{
-    In a template it stands for the row state of the launch's sweep; in a kernel it holds the sweep's init region.
+    In a template it stands for the row state of the launch's sweep; in a kernel it holds the
+    sweep's init region.
 
     ```mlir
     %start = logitile.init_state : !logitile.row_state<TM>
@@ -45,11 +47,11 @@ def Logitile_InitStateOp : Logitile_Op<"init_state", [Pure]> {
 
 def Logitile_UpdateStateOp : Logitile_Op<"update_state", [Pure, AttrSizedOperandSegments,
     RangedTypesMatchWith<"the next row state has the types of the last", "state", "results", "$_self">]> {
-  let summary = "folds one tile into the row state of a sweep";
+  let summary = "adds one tile to the row state of a sweep";
   let description = [{
-    Columns from `below` on are left out. `candidate` takes the inputs, `update` the state and the inputs, `merge` two
-    states and the inputs, of which it uses only those without a vocabulary axis. `logitile.column` in `candidate` and
-    `update` is `at` plus the element's column.
+    Columns from `below` on are left out. `candidate` takes the inputs, `update` the state and the
+    inputs, `merge` two states and the inputs, of which it uses only those without a vocabulary
+    axis. `logitile.column` in `candidate` and `update` is `at` plus the element's column.
 
     ```mlir
     %next:2 = logitile.update_state(%max, %sum) with (%z) at %column below 32000
@@ -86,13 +88,16 @@ def Logitile_UpdateStateOp : Logitile_Op<"update_state", [Pure, AttrSizedOperand
 }
 
 def Logitile_UpdateListsOp : Logitile_Op<"update_lists", [AttrSizedOperandSegments]> {
-  let summary = "takes the entries of one tile into the lists of a sweep";
+  let summary = "adds the entries of one tile to the lists of a sweep";
   let description = [{
-    Each list lies in memory: of every token and group of vocabulary splits as many 64-bit words as it has `places`. A word orders
-    entries: its upper half is the value as an integer, NaN above all, its lower half is the largest for the lowest index. Where `at` is the column
-    `first`, all lists of the tile are empty before. `rank` takes the inputs and gives one value for each list. Words are in no order.
+    Each list is in memory: for every token and group of vocabulary splits, one 64-bit word for each
+    of its `places`. Words order entries: the upper half is the value as an integer, with NaN above
+    all numbers; the lower half is largest for the lowest index. If `at` is the column `first`, all
+    lists of the tile start empty. `rank` takes the inputs and gives one value for each list. The
+    words are not sorted.
 
-    In a template it stands for the lists of the launch's sweep; in a kernel it holds the sweep's rank region.
+    In a template it stands for the lists of the launch's sweep; in a kernel it holds the sweep's
+    rank region.
 
     ```mlir
     logitile.update_lists %list with(%z : !logitile.tile<512x112xf32>) at [%vocab_split, %row, %column] from %first tokens 512 places [50]
@@ -113,15 +118,18 @@ def Logitile_UpdateListsOp : Logitile_Op<"update_lists", [AttrSizedOperandSegmen
 }
 
 def Logitile_FinishListOp : Logitile_Op<"finish_list", [AttrSizedOperandSegments]> {
-  let summary = "puts a list in order and makes the results of its finish";
+  let summary = "sorts a list and computes the results of its finish";
   let description = [{
-    Joins the `splits` lists of each token, one of every group of vocabulary splits, and sorts them, the best first. The region takes value
-    and index of one place and the inputs, and gives the results there. With a `place`, counted from 0, it gives those of that place only,
-    one per token. A list that is in order already stays as it is, so several finishes may read one list.
+    Joins the `splits` lists of each token, one for every group of vocabulary splits, and sorts
+    them, the best first. The region takes value and index of one place and the inputs, and gives
+    the results of that place. With a `place`, counted from 0, only this place has results, one per
+    token. A list that is already sorted is not changed, so several finishes may read one list.
 
-    Lists of slices are given in order, as values and indices: `splits` of them, one or two. They are read as they are, and nothing is sorted.
+    Lists of slices are given in order, as values and indices: `splits` of them, one or two. They
+    are read as they are, and not sorted.
 
-    In a template it stands for the list of the launch's finish; in a kernel it holds the region of the finish.
+    In a template it stands for the list of the launch's finish; in a kernel it holds the region of
+    the finish.
 
     ```mlir
     logitile.finish_list %list with(%in : !logitile.tile<512x1xf32>) at %row tokens 512 splits 16 places 50 to %values, %indices
@@ -147,11 +155,12 @@ def Logitile_FinishListOp : Logitile_Op<"finish_list", [AttrSizedOperandSegments
 }
 
 def Logitile_PickEntriesOp : Logitile_Op<"pick_entries", [AttrSizedOperandSegments]> {
-  let summary = "takes the logits of one tile at the indices of lists";
+  let summary = "reads the logits of one tile at the indices of lists";
   let description = [{
-    `picks` alternate between indices and memory for what is picked, each with a row for each token and a column for each place. Where an
-    index lies in the tile, its logit goes to the same place. With the first tile, NaN goes to each place whose index is not `below` the size
-    of the vocabulary. Each pick has a tile in `logits`.
+    `picks` alternate between indices and memory for the picked logits, each with a row for each
+    token and a column for each place. If an index is in the tile, its logit is written to the same
+    place. With the first tile, NaN is written to each place whose index is not `below` the size of
+    the vocabulary. Each pick has a tile in `logits`.
 
     ```mlir
     logitile.pick_entries %z to [%candidates, %picked] at [%row, %column] tokens 512 below 32000
@@ -168,15 +177,18 @@ def Logitile_PickEntriesOp : Logitile_Op<"pick_entries", [AttrSizedOperandSegmen
 }
 
 def Logitile_FinishPlacesOp : Logitile_Op<"finish_places", [AttrSizedOperandSegments]> {
-  let summary = "makes the results of a finish at each place of lists";
+  let summary = "computes the results of a finish at each place of lists";
   let description = [{
-    The region takes a value of each list and the inputs, and gives the results. They go to the same place of `results`, or where the finish
-    is `summed`, their sums over all places to one value per token. A sum carries what its additions lose.
+    The region takes a value of each list and the inputs, and gives the results. They are written to
+    the same place of `results`. If the finish is `summed`, their sums over all places are written,
+    one value per token. A sum also carries its rounding error.
 
-    `reads` says how many views each list has: 1, a list in memory; 2, a list of indices and a Vocab input, whose entries there are read;
-    3, a list of indices, a Dense input and the map of its rows.
+    `reads` is the number of views of each list: 1 for a list in memory; 2 for a list of indices and
+    a Vocab input, whose entries at these indices are read; 3 for a list of indices, a Dense input
+    and the map of its rows.
 
-    In a template it stands for the finish of the launch; in a kernel it holds the region of the finish.
+    In a template it stands for the finish of the launch; in a kernel it holds the region of the
+    finish.
 
     ```mlir
     logitile.finish_places %picked, %teacher with(%in : !logitile.tile<512x1xf32>) at %row tokens 512 places 64 reads [1, 1] summed to %sum
@@ -201,9 +213,9 @@ def Logitile_FinishPlacesOp : Logitile_Op<"finish_places", [AttrSizedOperandSegm
 def Logitile_MapOp : Logitile_Op<"map", [Pure, AttrSizedOperandSegments]> {
   let summary = "an elementwise scalar region over tiles";
   let description = [{
-    An operand whose extent is 1 along an axis is repeated along it. `logitile.column` in the region is `at` plus the
-    element's column. A map that `merges` joins two row states, its first operands: it is associative, so that a loop of such
-    maps may join states in any groups.
+    An operand whose extent is 1 along an axis is repeated along it. `logitile.column` in the region
+    is `at` plus the element's column. A map that `merges` joins two row states, its first operands.
+    It is associative, so a loop of such maps may group the states in any way.
 
     ```mlir
     %g = logitile.map(%z, %lse) at %column : (!logitile.tile<64x32xf32>, !logitile.tile<64x1xf32>) -> !logitile.tile<64x32xf32> {
@@ -224,11 +236,12 @@ def Logitile_MapOp : Logitile_Op<"map", [Pure, AttrSizedOperandSegments]> {
 def Logitile_ScatterTermsOp : Logitile_Op<"scatter_terms", [AttrSizedOperandSegments]> {
   let summary = "adds sparse terms that are lists to a tile of a gradient in memory";
   let description = [{
-    `terms` alternate between columns and coefficients, each with a row for each token and a column for each place. Each place adds its
-    coefficient to the entry at its column, if that lies in the tile of `columns` columns at `at`; places ascend, and one column may be named by
-    several. The tile was stored before.
+    `terms` alternate between columns and coefficients, each with a row for each token and a column
+    for each place. Each place adds its coefficient to the entry at its column, if that is in the
+    tile of `columns` columns at `at`. Places are added in ascending order, and several may name one
+    column. The tile must have been stored before.
 
-    In a template `terms` are those of all gradients; in a kernel an op is for one gradient.
+    In a template `terms` are those of all gradients; in a kernel each op is for one gradient.
 
     ```mlir
     logitile.scatter_terms [%candidates, %coefficients] to %grad at [%row, %column] tokens 512 columns 112

@@ -21,12 +21,14 @@ class Logitile_KernelLike<string mnemonic, list<Trait> traits = []>
 def Logitile_TemplateOp : Logitile_KernelLike<"template"> {
   let summary = "a kernel skeleton over symbolic dimensions, element types and bundles";
   let description = [{
-    Parameters in capitals are dimensions, in small letters element types. What follows `from` says what a plain argument
-    is given: a scalar of the launch, the buffer of a role that has no owner, or, in quotes, the buffer that the launch gives
-    under this name. Bundles need none. Parallel loops are `scf.forall` at the top.
+    Parameters in capitals are dimensions, in small letters element types. For each plain argument,
+    `from` names its value: a scalar of the launch, the buffer of a role without an owner, or, in
+    quotes, the buffer that the launch gives under this name. Bundles have no `from`. Parallel loops
+    are `scf.forall` at the top.
 
-    `for` says what choose-schedule launches the template for, `on` which backends it serves, by the prefixes of their targets;
-    without `on`, all. A template that names a backend goes before one that serves all.
+    `for` names the purpose for which choose-schedule launches the template. `on` lists the backends
+    that it serves, by the prefixes of their targets; without `on` it serves all. A template that
+    names a backend is preferred to one that serves all.
 
     ```mlir
     logitile.template @copy<TM, D, acc> for pack on ["cpu"] (
@@ -48,11 +50,12 @@ def Logitile_TemplateOp : Logitile_KernelLike<"template"> {
 def Logitile_KernelOp : Logitile_KernelLike<"kernel", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "one launch: a template with everything bound";
   let description = [{
-    No dimension, element type or bundle of a template is left. What follows `from` is the buffer of a view, which the schedule
-    defines, or a scalar of the launch. `aliases` names the buffers whose memory buffers of this kernel use; all others are
-    apart. `code` names
-    another kernel whose code a launch of this one runs, with this one's arguments: both do the same. With `flushes_subnormals`,
-    subnormal operands count as zero and subnormal results become zero in all of its arithmetic.
+    A kernel has no symbolic dimension, element type or bundle. For each argument, `from` names the
+    buffer of a view, which the schedule defines, or a scalar of the launch. `aliases` names pairs
+    of buffers that share memory; all other buffers are disjoint. `code` names another kernel that
+    does the same: a launch of this kernel runs that code, with its own arguments. With
+    `flushes_subnormals`, subnormal operands count as zero and subnormal results become zero in all
+    arithmetic of the kernel.
 
     ```mlir
     logitile.kernel @add_one(%count: index from tokens, %x: !logitile.view<?xf32> from @lse) {

@@ -51,7 +51,7 @@ static LogicalResult verifyRows(AdjointOp adjoint) {
                                    << " is no token or known input; a finish has to make it known first";
   }
   if (adjoint.getFactor() && !adjoint.getFactor().getDefiningOp<KnownOp>())
-    return adjoint.emitOpError() << "has a factor that no finish gives: it lies in memory";
+    return adjoint.emitOpError() << "has a factor that is not a result of a finish; factors are read from memory";
   auto known = adjoint.getDense() ? adjoint.getDense().getDefiningOp<KnownOp>() : KnownOp();
   int64_t places = known ? placesRead(known) : 0, own = adjoint.getPlaces().value_or(0);
   if (known && places != own)

@@ -1,5 +1,5 @@
 //===- PlanOps.td - the plan of a loss: sweeps, finishes, gradient, schedule ----------------------------------===//
-// What is here: the ops of the plan stage beside those that it shares with the spec (input,
+// What is here: the ops of the plan stage, except those that it shares with the spec (input,
 // gradient, adjoint, yield).
 #ifndef LOGITILE_PLAN_OPS_TD
 #define LOGITILE_PLAN_OPS_TD
@@ -7,7 +7,7 @@ include "dialect/operations/SpecOps.td"
 
 def Logitile_PlanStage : OpDocGroup {
   let summary = "Stage 2, plan: sweeps, finishes and the schedule";
-  let description = "What runs over the vocabulary, what is made of it per token, and which kernels do it in which order.";
+  let description = "The passes over the vocabulary, the per-token results, and the kernels in their order.";
 }
 def Logitile_OutputArrayAttr : TypedArrayAttrBase<Logitile_OutputAttr, "array of outputs">;
 def Logitile_ResultArrayAttr : TypedArrayAttrBase<Logitile_ResultAttr, "array of results">;
@@ -19,21 +19,23 @@ let opDocGroup = Logitile_PlanStage in {
                                                    SingleBlock, NoTerminator]> {
     let summary = "the plan of one loss";
     let description = [{
-    Sweeps, finishes and gradients in the order in which they run, then the schedule. Regions read what they need with
-    `logitile.input`, and results of earlier finishes with `logitile.known`. Every output is such a result. The first gradient has
-    the gradients of logits and of other arrays with a value per vocabulary entry. A second gradient has those that are
-    one value per token or per call.
+    Sweeps, finishes and gradients in the order in which they run, then the schedule. Regions read
+    what they need with `logitile.input`, and results of earlier finishes with `logitile.known`.
+    Every output is such a result. The first gradient has the gradients of logits and of other
+    arrays with a value per vocabulary entry. A second gradient has those that are one value per
+    token or per call.
 
-    A program of a slice of the vocabulary has `columns`: how many entries of weights, Vocab and Dense inputs it sees, while
-    `vocab` counts those of all slices. `sweeps` says how many forward and backward sweeps there were before
-    `logitile-slice-program` took out the part that the slice runs.
+    A program of a slice of the vocabulary has `columns`: the number of entries of weights, Vocab
+    and Dense inputs in the slice, while `vocab` is the number in all slices. `sweeps` is the number
+    of forward and backward sweeps before `logitile-slice-program` extracted the part that the slice
+    runs.
 
-    `indices` names the token inputs that are used as an index as they are; `checked` has the results that are computed
-    indices. Both must lie in the vocabulary when the program runs.
+    `indices` names the token inputs that are used directly as an index; `checked` has the results
+    that are computed indices. Both must be in the vocabulary when the program runs.
 
-    Regions hold scalar arith and math ops, and gathers: a `logitile.gather` of a Vocab or Dense input at an index that
-    is an input too. An op reads no result of a later phase, and no cotangent before the `backward` phase. Ops of the
-    `prologue` phase read no logits.
+    Regions hold scalar arith and math ops, and gathers: a `logitile.gather` of a Vocab or Dense
+    input at an index that is also an input. An op reads no result of a later phase, and no
+    cotangent before the `backward` phase. Ops of the `prologue` phase read no logits.
 
     ```mlir
     logitile.program @log_partition vocab 32000 outputs [#logitile.output<"one" : f32 is <@constant[0]>>] indices [] checked [] {
@@ -60,20 +62,24 @@ let opDocGroup = Logitile_PlanStage in {
   }
 
 def Logitile_SweepOp : Logitile_Op<"sweep", [Symbol, HasParent<"ProgramOp">]> {
-  let summary = "one pass over the vocabulary and the row state that it leaves";
+  let summary = "one pass over the vocabulary, and its row state";
   let description = [{
-    The row state is an associative monoid. `init` gives its identity and reads nothing. `candidate` gives one candidate for each of the
-    leading slots, the running maxima; `update` folds one vocabulary entry into a state whose maxima already cover
-    the whole tile, so it needs no second exponential; `merge` joins two states: of tiles, vocabulary splits, threads or ranks.
+    The row state is an associative monoid. `init` gives its identity and reads nothing. `candidate`
+    gives one candidate for each of the leading slots, the running maxima. `update` adds one
+    vocabulary entry to a state whose maxima already cover the whole tile, so it needs no second
+    exponential. `merge` joins two states: of tiles, vocabulary splits, threads or ranks.
 
-    `update` takes the state, `merge` two states; all else is read with `logitile.input` and `logitile.column`. A sweep that reads
-    no input along the vocabulary goes `along` the logits of a projection, to have columns.
+    `update` takes the state, `merge` two states; they read everything else with `logitile.input`
+    and `logitile.column`. A sweep that reads no input along the vocabulary goes `along` the logits
+    of a projection, so that it has columns.
 
-    Beside its state a sweep may have `lists`: the largest values of an entry and their indices, as many as a list has places. `rank` gives
-    one value for each list. Lists lie in memory; a finish of the list puts them in order.
+    In addition to its state a sweep may have `lists`: the largest values and their indices, one for
+    each place of the list. `rank` gives the value of an entry for each list. Lists are in memory; a
+    finish of the list sorts them.
 
-    It may also have `picks`: the logits of a projection at each index of a list, which is a token input or a result of a finish. They
-    lie in memory, and finishes read them with `logitile.picked`. What is picked at an index outside the vocabulary is NaN.
+    It may also have `picks`: the logits of a projection at each index of a list, which is a token
+    input or a result of a finish. They are in memory, and finishes read them with
+    `logitile.picked`. A pick at an index outside the vocabulary is NaN.
 
     ```mlir
     logitile.sweep @statistics forward state ["max" : f32, "sum" : f32] init {
@@ -123,23 +129,27 @@ def Logitile_SweepOp : Logitile_Op<"sweep", [Symbol, HasParent<"ProgramOp">]> {
 }
 
 def Logitile_FinishOp : Logitile_Op<"finish", [Symbol, HasParent<"ProgramOp">]> {
-  let summary = "per-token values: what a sweep's state comes to";
+  let summary = "per-token values from the state of a sweep";
   let description = [{
-    The region takes the state of the sweep named by `of`, all vocabulary splits merged; without a sweep it takes nothing. Later
-    parts read its results by their number, with `logitile.known`; their names are for people. Sums, differences and products
-    of per-token values carry their rounding error along, which is why results often come as a large and a small part.
+    The region takes the state of the sweep named by `of`, with all vocabulary splits merged;
+    without a sweep it takes nothing. Later parts read its results by their number, with
+    `logitile.known`; their names are for people. Sums, differences and products of per-token values
+    keep their rounding error, so a result is often a pair of a high and a low part.
 
-    A finish of a `list` of the sweep runs once for each place. Its region takes value and index there instead of the state.
-    Its results have one value for each token and place: they are lists. With a `place`, counted from 0, it runs for
-    that place alone: its results are then per-token values like those of any other finish.
+    A finish of a `list` of the sweep runs once for each place. Its region takes value and index
+    there instead of the state. Its results have one value for each token and place: they are lists.
+    With a `place`, counted from 0, it runs for that place alone: its results are then per-token
+    values like those of any other finish.
 
-    A slice of the vocabulary reads lists that other programs left. A finish of the given `lists`, one or two of them, is of their largest
-    entries, as many as each has `places`. Each list is two names, of token inputs with a number for each place, in order: values, and
-    indices, where -1 says that there is no entry.
+    A slice of the vocabulary reads lists of other programs. A finish of the given `lists`, one or
+    two of them, has their largest entries, as many as each has `places`. Each list is two names of
+    token inputs with a number for each place, in order: the values, and the indices, where -1 means
+    that there is no entry.
 
-    A finish of `places` alone runs once for each place of the lists that it reads: inputs with so many places, what sweeps picked at
-    their indices, and lists that earlier finishes of so many places gave. Its results are lists. If it is `summed`, each result is the sum
-    over all places instead: one value per token.
+    A finish with only `places` runs once for each place of the lists that it reads: inputs with
+    that many places, picks of sweeps at their indices, and lists from earlier finishes with that
+    many places. Its results are lists. If it is `summed`, each result is the sum over all places
+    instead: one value per token.
 
     ```mlir
     logitile.finish @after_statistics forward of @statistics results ["lse" : f32] {
@@ -175,11 +185,12 @@ def Logitile_FinishOp : Logitile_Op<"finish", [Symbol, HasParent<"ProgramOp">]> 
 }
 
 def Logitile_KnownOp : Logitile_Op<"known", [Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
-  let summary = "a result of an earlier finish, for the token at hand";
+  let summary = "a result of an earlier finish, for the current token";
   let description = [{
-    A finish leaves its results in memory, one value per token, or lists. A list is read by finishes of so many places, and as the columns
-    or coefficients of a gradient. A symbol names the finish, as it does in launches and
-    buffers; operations that define a symbol have no SSA results in MLIR.
+    A finish stores its results in memory, one value per token, or lists. Finishes with that many
+    places read a list, and a gradient reads it as columns or coefficients. A symbol names the
+    finish, as in launches and buffers, because operations that define a symbol have no SSA results
+    in MLIR.
 
     ```mlir
     %lse = logitile.known <@after_statistics[0]> : f32
@@ -191,9 +202,9 @@ def Logitile_KnownOp : Logitile_Op<"known", [Pure, DeclareOpInterfaceMethods<Sym
 }
 
 def Logitile_PickedOp : Logitile_Op<"picked", [Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
-  let summary = "what an earlier sweep picked, at the place at hand";
+  let summary = "a pick of an earlier sweep, at the current place";
   let description = [{
-    `source` names the sweep by its symbol, and which of its picks by a number.
+    `source` names the sweep by its symbol, and the pick by its number.
 
     ```mlir
     %of_candidates = logitile.picked <@statistics[0]> : f32

@@ -1,5 +1,5 @@
-// ScheduleOps.cpp - checks of schedules: buffers, runs, loops and launches. What a launch needs is
-// specialise's to say.
+// ScheduleOps.cpp - checks of schedules: buffers, runs, loops and launches. The specialise pass
+// checks what a launch needs.
 #include "dialect/Logitile.h"
 #include "dialect/types/Limits.h"
 #include "mlir/IR/BuiltinOps.h"

@@ -1,6 +1,6 @@
 //===- ScheduleOps.td - the schedule of a plan ---------------------------------------------------------------===//
-// What is here: buffers, and the launches that use them in their order. What a launch computes is
-// said by the template that it names.
+// What is here: buffers, and the launches that use them, in order. The template that a launch names
+// says what it computes.
 #ifndef LOGITILE_SCHEDULE_OPS_TD
 #define LOGITILE_SCHEDULE_OPS_TD
 include "dialect/operations/PlanOps.td"
@@ -10,9 +10,10 @@ let opDocGroup = Logitile_PlanStage in {
 def Logitile_ScheduleOp : Logitile_Op<"schedule", [SymbolTable, SingleBlock, NoTerminator, HasParent<"ProgramOp">]> {
   let summary = "buffers and launches that run a program";
   let description = [{
-    Covers calls with a number of tokens in `[first, end)`. Each `run` is one phase: `prologue` for what needs no
-    logits, `forward`, and `backward` where gradients are made apart. `vocab_split` is the number of vocabulary entries of a
-    vocabulary split, `stored` for how many entries per token the schedule stores logits.
+    Covers calls with a number of tokens in `[first, end)`. Each `run` is one phase: `prologue` for
+    launches that need no logits, `forward`, and `backward` if gradients are computed in a separate
+    call. `vocab_split` is the number of vocabulary entries of a vocabulary split, `stored` the
+    number of entries per token whose logits are stored.
 
     ```mlir
     logitile.schedule tokens [0, 4096) vocab_split 2048 stored 0 {
@@ -39,14 +40,15 @@ def Logitile_ScheduleOp : Logitile_Op<"schedule", [SymbolTable, SingleBlock, NoT
 def Logitile_BufferOp : Logitile_Op<"buffer", [Symbol, DeclareOpInterfaceMethods<SymbolUserOpInterface>, HasParent<"ScheduleOp">]> {
   let summary = "memory that launches use";
   let description = [{
-    Passes and the runtime find a buffer by its role and by its owner, which follows `of`: a projection, an input or an output
-    by its name, a sweep or a finish as a symbol. `[...]` is a number: of the entry of a token input, of the slot of a row
-    state, of a list or a pick of a sweep, or of a result. Buffers of a call have no owner. The symbol is for references and for
-    people; nothing follows from its spelling.
+    Passes and the runtime find a buffer by its role and its owner. The owner follows `of`: a
+    projection, an input or an output by its name, a sweep or a finish as a symbol. `[...]` is a
+    number: of the entry of a token input, of the slot of a row state, of a list or a pick of a
+    sweep, or of a result. Buffers of a call have no owner. The symbol serves references and people;
+    no code depends on its spelling.
 
-    `?` stands for tokens (of the call, or of a chunk in scope `chunk`), `per` of them to a row. `window` is the
-    number of columns of a buffer that holds those of the current vocabulary splits only; `alias` lays it over an earlier buffer,
-    row over row.
+    `?` stands for tokens (of the call, or of a chunk in scope `chunk`), with `per` tokens for each
+    row. `window` is the number of columns of a buffer that holds only the columns of the current
+    vocabulary splits. `alias` puts a buffer into the memory of an earlier buffer, row by row.
 
     ```mlir
     logitile.buffer @stored_z chunk stored of "z" : !logitile.view<?x32000xf32, column_major>
@@ -74,7 +76,7 @@ def Logitile_BufferOp : Logitile_Op<"buffer", [Symbol, DeclareOpInterfaceMethods
 def Logitile_RunOp : Logitile_Op<"run", [HasParent<"ScheduleOp">, SingleBlock, NoTerminator]> {
   let summary = "the launches of one phase, in order";
   let description = [{
-    A schedule has at most one run of each phase; what is `fused` runs with the gradient.
+    A schedule has at most one run of each phase; `fused` sums run with the gradient.
 
     ```mlir
     logitile.run forward {
@@ -92,8 +94,9 @@ def Logitile_RunOp : Logitile_Op<"run", [HasParent<"ScheduleOp">, SingleBlock, N
 def Logitile_LoopOp : Logitile_Op<"loop", [ParentOneOf<["RunOp", "LoopOp"]>, SingleBlock, NoTerminator]> {
   let summary = "repeats launches for chunks of tokens or for vocabulary splits";
   let description = [{
-    Over `tokens`, a positive `step` is the number of tokens of a chunk and a negative one the number of chunks;
-    over `vocab_splits`, it is the number of vocabulary splits at a time, from vocabulary split `first` to `end`.
+    Over `tokens`, a positive `step` is the number of tokens of a chunk and a negative one the
+    number of chunks; over `vocab_splits`, it is the number of vocabulary splits at a time, from
+    vocabulary split `first` to `end`.
 
     ```mlir
     logitile.loop tokens 512 {
@@ -112,12 +115,14 @@ def Logitile_LoopOp : Logitile_Op<"loop", [ParentOneOf<["RunOp", "LoopOp"]>, Sin
 def Logitile_LaunchOp : Logitile_Op<"launch", [DeclareOpInterfaceMethods<SymbolUserOpInterface>, ParentOneOf<["RunOp", "LoopOp"]>]> {
   let summary = "one kernel: a template with everything bound";
   let description = [{
-    `bindings` give the template's parameters a value; `V`, `SPLIT`, `SPLITS` and `LISTS` come from the schedule. `using` is the
-    algorithm of the template's products. `sweep` and `finish` name the parts whose regions fill the holes; `input` is the one
-    whose gradient a contraction makes; `store` stores the logits that the kernel makes; a `part` of a gradient is ended by a
-    later launch; `views` gives the template's plain view arguments a buffer; `vocab_splits` limits the kernel to a range of
-    vocabulary splits (else the loop's, else all); `accumulate` says when the kernel adds to what is there: `never`, `always`,
-    or after the first iteration of a loop.
+    `bindings` give the template's parameters a value; `V`, `SPLIT`, `SPLITS` and `LISTS` come from
+    the schedule. `using` is the algorithm of the template's products. `sweep` and `finish` name the
+    parts whose regions fill the holes. `input` is the input whose gradient a contraction computes.
+    With `store` the kernel stores the logits that it computes. A later launch completes a `part` of
+    a gradient. `views` gives a buffer to each plain view argument of the template. `vocab_splits`
+    limits the kernel to a range of vocabulary splits; without it, the range is that of the loop, or
+    all splits. `accumulate` says when the kernel adds to the existing contents of memory: `never`,
+    `always`, or after the first iteration of a loop.
 
     ```mlir
     logitile.launch "z_hidden_gradient" from @contract_hidden<TM = 512, TD = 256, TK = 224, D = 1024, acc = f32> using panels

@@ -12,18 +12,19 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 
 def Logitile_SpecStage : OpDocGroup {
   let summary = "Stage 1, spec: the loss of one token";
-  let description = "Scalar ops over the implicit vocabulary axis. Plans share those that read inputs and make gradients.";
+  let description = "Scalar ops over the implicit vocabulary axis. Plans also use the ops that read inputs and describe gradients.";
 }
 let opDocGroup = Logitile_SpecStage in {
 
 def Logitile_LossOp : Logitile_Op<"loss", [IsolatedFromAbove, Symbol, SingleBlock]> {
   let summary = "a loss, written for one token";
   let description = [{
-    The vocabulary axis is implicit: a value that depends on logits, on a Vocab or Dense input or on `column` is
-    varying, every other one is uniform. Reductions and picks turn varying into uniform. Outputs are uniform, or lists.
+    The vocabulary axis is implicit: a value that depends on logits, on a Vocab or Dense input or on
+    `column` is varying, every other one is uniform. Reductions and picks turn varying into uniform.
+    Outputs are uniform, or lists.
 
-    `wrt` names the inputs whose gradients are wanted, `of` the outputs that they are gradients of;
-    `logitile-differentiate` then adds a `logitile.gradient`.
+    `of` names outputs and `wrt` inputs: the gradients of these outputs with respect to these inputs
+    are wanted. `logitile-differentiate` then adds a `logitile.gradient`.
 
     ```mlir
     logitile.loss @cross_entropy vocab 32000 outputs ["loss"] gradient of ["loss"] wrt ["z"] {
@@ -48,12 +49,13 @@ def Logitile_LossOp : Logitile_Op<"loss", [IsolatedFromAbove, Symbol, SingleBloc
 def Logitile_InputOp : Logitile_Op<"input", [Pure]> {
   let summary = "a value that a region reads, by kind and name";
   let description = [{
-    The kinds are those of the language: `logits` of a projection, one value per `token`, per `vocab` entry, per
-    both (`dense`), or one for the call (`scalar`). Gradients also have `cotangent`, the gradient of an output. Two
-    kinds have no name, for there is one of each: `slice_offset`, i32, is the first column of a slice of the vocabulary, and
-    `token_index`, i32, is the index of the token among all tokens of the call; no caller gives that. A token input with
-    several entries per token has an index. With `places`, it is read as a whole: the result is a **list**, one value for
-    each of so many entries.
+    The kinds are those of the language: `logits` of a projection, one value per `token`, per
+    `vocab` entry, per both (`dense`), or one for the call (`scalar`). Gradients also have
+    `cotangent`, the gradient of an output. Two kinds have no name, because there is only one input
+    of each: `slice_offset`, i32, is the first column of a slice of the vocabulary, and
+    `token_index`, i32, is the index of the token among all tokens of the call, which callers do not
+    pass. A token input with several entries per token has an index. With `places`, it is read as a
+    whole: the result is a **list**, with one value for each of that many entries.
 
     ```mlir
     %z = logitile.input logits "student" : f32
@@ -91,13 +93,16 @@ def Logitile_ColumnOp : Logitile_Op<"column", [Pure]> {
 def Logitile_ReduceOp : Logitile_Op<"reduce", [Pure]> {
   let summary = "joins all entries of the vocabulary into one value per token";
   let description = [{
-    `argmax` and `argmin` give the lowest index among equals, and the first NaN if there is one. `any` and `all` take
-    and give i1, `count` takes i1 and gives i32. A `verbatim` sum adds the values exactly as they are rounded, if
-    necessary in a sweep of its own. Such a sum is later subtracted from the same values, so both must be rounded alike.
+    `argmax` and `argmin` give the lowest index among equals, and the first NaN if there is one.
+    `any` and `all` take and give i1, `count` takes i1 and gives i32. A `verbatim` sum adds the
+    values exactly as they are rounded, if necessary in a separate sweep. Such a sum is later
+    subtracted from the same values, so both must have the same roundings.
 
-    `top` and `argtop` give the largest entries in order: every NaN, then the largest values, the lowest index first among equals. `places`
-    says how many. The result is a **list**: one value for each place, as a varying value has one for each entry. A list of `top` can only be
-    yielded. What computes with the largest entries gathers them at the indices of `argtop`: so their gradients are those of a gather.
+    `top` and `argtop` give the largest entries in order: every NaN, then the largest values, the
+    lowest index first among equals. `places` is their number. The result is a **list**: it has one
+    value for each place, as a varying value has one for each entry. A list of `top` can only be
+    yielded. Code that computes with the largest entries gathers them at the indices of `argtop`, so
+    that their gradients are those of a gather.
 
     ```mlir
     %lse = logitile.reduce logsumexp %z : f32 -> f32
@@ -117,8 +122,9 @@ def Logitile_ReduceOp : Logitile_Op<"reduce", [Pure]> {
 def Logitile_GatherOp : Logitile_Op<"gather", [Pure, AllTypesMatch<["value", "result"]>]> {
   let summary = "the entry of a varying value at a uniform index";
   let description = [{
-    Of a list of largest entries, the index is a constant: a place, counted from 0. The entry is uniform too. Where the index is a list,
-    an input or an `argtop`, the result is a list: the entry at each of the indices.
+    If the value is a list of largest entries, the index is a constant: a place, counted from 0. The
+    entry is uniform too. If the index is a list, from an input or an `argtop`, the result is a
+    list: the entry at each of the indices.
 
     ```mlir
     %picked = logitile.gather %z[%target] : f32
@@ -134,8 +140,8 @@ def Logitile_GatherOp : Logitile_Op<"gather", [Pure, AllTypesMatch<["value", "re
 def Logitile_SumListOp : Logitile_Op<"sum_list", [Pure, SameOperandsAndResultType]> {
   let summary = "the sum of a list over its places";
   let description = [{
-    The list is read as a token input, an `argtop`, or computed elementwise from such lists and from what is one per token. The sum is
-    uniform.
+    The list is a token input, an `argtop`, or computed elementwise from such lists and from
+    per-token values. The sum is uniform.
 
     ```mlir
     %candidates = logitile.input token "candidates" places 64 : i32
@@ -151,9 +157,9 @@ def Logitile_SumListOp : Logitile_Op<"sum_list", [Pure, SameOperandsAndResultTyp
 def Logitile_MultiplyNoNanOp : Logitile_Op<"multiply_no_nan", [Pure, SameOperandsAndResultType]> {
   let summary = "a product in which a weight of 0 wins";
   let description = [{
-    `weight == 0 ? 0 : weight * value`, also where the value is infinite or NaN. Weights are exponentials and what is
-    made of them: this is what makes masked logits (-inf) ordinary. An op of its own, not a select, so that
-    factoring sees through it.
+    `weight == 0 ? 0 : weight * value`, even if the value is infinite or NaN. Weights are
+    exponentials and values computed from them. So masked logits (-inf) need no special treatment.
+    This is one op rather than a select, so that algebra can factor it.
 
     ```mlir
     %term = logitile.multiply_no_nan %p, %log_p : f32
@@ -191,9 +197,10 @@ def Logitile_SoftplusOp : Logitile_Op<"softplus", [Pure, SameOperandsAndResultTy
 def Logitile_UniformOp : Logitile_Op<"uniform", [Pure]> {
   let summary = "a random number of the open interval (0, 1)";
   let description = [{
-    The number depends on the four operands only: it is made of the first word of Philox 4x32-10 (Salmon et al., "Parallel
-    random numbers: as easy as 1, 2, 3", SC 2011) with the key (seed, stream) and the counter (column, token, 0, 0).
-    A word w becomes (w + 0.5) / 2^32, rounded to f32 and at most 1 - 2^-24. So the smallest number is 2^-33.
+    The number depends only on the four operands. It is computed from the first word of Philox
+    4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011) with the key
+    (seed, stream) and the counter (column, token, 0, 0). A word w becomes (w + 0.5) / 2^32, rounded
+    to f32 and at most 1 - 2^-24. So the smallest number is 2^-33.
 
     ```mlir
     %token = logitile.input token_index : i32
@@ -221,9 +228,10 @@ def Logitile_StopGradientOp : Logitile_Op<"stop_gradient", [Pure, SameOperandsAn
 def Logitile_GradientOp : Logitile_Op<"gradient", [SingleBlock, NoTerminator, ParentOneOf<["LossOp", "ProgramOp"]>]> {
   let summary = "the gradients of the wanted inputs: one `adjoint` each";
   let description = [{
-    In a loss it may use the values of the forward computation; in a program it reads them as `known` inputs. Only
-    here may a loss read `cotangent`, the gradient of an output. In a program, `exponential` says that it reads
-    logits only through the base of the one exponential whose running maximum a sweep keeps: entries far below it hardly count.
+    In a loss it may use the values of the forward computation; in a program it reads them as
+    `known` inputs. Only here may a loss read `cotangent`, the gradient of an output. In a program,
+    `exponential` means that the gradient reads logits only through the base of the one exponential
+    whose running maximum a sweep keeps: entries far below this maximum hardly matter.
 
     ```mlir
     logitile.gradient {
@@ -248,9 +256,10 @@ def Logitile_GradientOp : Logitile_Op<"gradient", [SingleBlock, NoTerminator, Pa
 def Logitile_AdjointOp : Logitile_Op<"adjoint", [AttrSizedOperandSegments, HasParent<"GradientOp">]> {
   let summary = "the gradient of one input";
   let description = [{
-    `dense` is the gradient of every entry; each of `sparse` adds its coefficient to the entry of its column. They stay
-    apart so that the large, exact part of a target never goes through a rounded operand. An input without either
-    has no gradient (it is zero). A column may be a list, and its coefficient too: then each place is such an addend.
+    `dense` is the gradient of every entry; each of `sparse` adds its coefficient to the entry of
+    its column. They are separate so that the large, exact part at a target is never part of a
+    rounded operand. An input with neither has a gradient of zero. A column may be a list, and its
+    coefficient too: then each place is such an addend.
 
     ```mlir
     logitile.adjoint logits "z" dense %p sparse [%target -> %minus_one]
@@ -259,9 +268,10 @@ def Logitile_AdjointOp : Logitile_Op<"adjoint", [AttrSizedOperandSegments, HasPa
 
     With `places`, the gradient is that of an input that is read as a list: a list as well.
 
-    In a program the dense part may be known while the logits are there, but for a factor that is the same for all entries of a token
-    and known later. Then `dense` is that part, and the gradient is `dense` times the factor, but at the columns of `sparse`: there
-    the coefficient is all of the gradient.
+    In a program the dense part may be known while the logits are available, except for a factor
+    that is the same for all entries of a token and known later. Then `dense` is the known part, and
+    the gradient is `dense` times the factor. At the columns of `sparse`, the coefficient is the
+    whole gradient.
 
     ```mlir
     logitile.adjoint logits "z" dense %p times %d sparse [%target -> %minus_one]

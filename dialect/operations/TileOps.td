@@ -11,8 +11,9 @@ let opDocGroup = Logitile_TilesStage in {
 def Logitile_LoadOp : Logitile_Op<"load", [MemoryEffects<[MemRead]>, AttrSizedOperandSegments]> {
   let summary = "a tile from memory, converted to the tile's element type";
   let description = [{
-    `through` a map, row `i` is row `map[i]` of the view: tokens that do not count are not in the map. Of a bundle of
-    inputs, each value takes the index it has: tokens the row, vocabulary entries the column, dense inputs both.
+    `through` a map, row `i` is row `map[i]` of the view: ignored tokens are not in the map. In a
+    bundle of inputs, each value uses its own index: Token inputs the row, Vocab inputs the column,
+    Dense inputs both.
 
     ```mlir
     %x = logitile.load %hidden at [%row, %zero] through %map
@@ -28,7 +29,7 @@ def Logitile_LoadOp : Logitile_Op<"load", [MemoryEffects<[MemRead]>, AttrSizedOp
 }
 
 def Logitile_StoreOp : Logitile_Op<"store", [MemoryEffects<[MemWrite]>, AttrSizedOperandSegments]> {
-  let summary = "a tile to memory, rounded to the memory's element type, clipped to its extents";
+  let summary = "writes a tile to memory, rounded to the memory's element type, clipped to its extents";
   let description = [{
     ```mlir
     logitile.store %tile to %out at [%row, %column] : !logitile.tile<32x64xf32> to !logitile.view<?x1024xbf16>
@@ -64,8 +65,8 @@ def Logitile_LoadGatherOp : Logitile_Op<"load_gather", [MemoryEffects<[MemRead]>
 def Logitile_ProjectOp : Logitile_Op<"project", [MemoryEffects<[MemRead]>]> {
   let summary = "logits of one tile: rows of hidden times rows of weight";
   let description = [{
-    The loop over the hidden axis is inside, in blocks of `by`. `using` names the algorithm. Kernels have one; in a template,
-    the launch chooses it.
+    The loop over the hidden axis is inside, in blocks of `by`. `using` names the algorithm. Kernels
+    have one; in a template, the launch chooses it.
 
     ```mlir
     %z = logitile.project %hidden, %weight at [%row, %column] by 512 using panels
@@ -83,9 +84,10 @@ def Logitile_ProjectOp : Logitile_Op<"project", [MemoryEffects<[MemRead]>]> {
 }
 
 def Logitile_LogitsOp : Logitile_Op<"logits", [MemoryEffects<[MemRead]>]> {
-  let summary = "the hole of a template where logits come from";
+  let summary = "the hole of a template for logits";
   let description = [{
-    A launch with an algorithm makes them, as `logitile.project` does. Any other launch loads what an earlier one has stored.
+    A launch with an algorithm computes logits, as `logitile.project` does. Any other launch loads
+    the logits that an earlier one has stored.
 
     ```mlir
     %z = logitile.logits of %hiddens, %weights by TK or %loaded at [%row, %column]
@@ -105,9 +107,9 @@ def Logitile_LogitsOp : Logitile_Op<"logits", [MemoryEffects<[MemRead]>]> {
 def Logitile_ContractOp : Logitile_Op<"contract", [MemoryEffects<[MemRead]>, AttrSizedOperandSegments]> {
   let summary = "one tile of lhs * rhs, or of lhs^T * rhs";
   let description = [{
-    The loop over the shared axis is inside: from `first` to `end`, in blocks of `by`. The result starts from
-    `plus`, where `when` holds, else from zero. `using` names the algorithm. Kernels have one; in a template, the launch
-    chooses it.
+    The loop over the shared axis is inside: from `first` to `end`, in blocks of `by`. The result
+    starts from `plus` if `when` is true, and otherwise from zero. `using` names the algorithm.
+    Kernels have one; in a template, the launch chooses it.
 
     ```mlir
     %dw = logitile.contract %grad transposed, %hidden at [%row, %column] over [%zero to %count] by 512 using panels plus %out when %accumulate
@@ -131,9 +133,9 @@ def Logitile_ContractOp : Logitile_Op<"contract", [MemoryEffects<[MemRead]>, Att
 def Logitile_ContractSparseOp : Logitile_Op<"contract_sparse", [MemoryEffects<[MemRead]>, AllTypesMatch<["tile", "result"]>]> {
   let summary = "adds a sparse lhs * rhs, or lhs^T * rhs, to a tile";
   let description = [{
-    `terms` alternate between columns (i32) and coefficients (f32), one of each per token: row `i` of the sparse
-    operand holds coefficient `i` at column `i`. Sums run in fp32, tokens ascending. A term whose column is negative is
-    left out.
+    `terms` alternate between columns (i32) and coefficients (f32), one of each per token: row `i`
+    of the sparse operand holds coefficient `i` at column `i`. Sums are in float32, in ascending
+    order of tokens. A term with a negative column is left out.
 
     ```mlir
     %sum = logitile.contract_sparse %tile, [%target, %coefficient], %weight at [%row, %column] below %count
@@ -155,10 +157,11 @@ def Logitile_ContractSparseOp : Logitile_Op<"contract_sparse", [MemoryEffects<[M
 def Logitile_SparseTermsOp : Logitile_Op<"sparse_terms", [MemoryEffects<[MemRead, MemWrite]>, AllTypesMatch<["tile", "result"]>]> {
   let summary = "the sparse terms (token, column, coefficient) of a gradient tile";
   let description = [{
-    `add` adds each coefficient to the tile's entry at its column. `extract` adds the entry to the coefficient in memory
-    and clears it, so that a contraction in 16 bits never sees it. `clear` clears the entry: its terms are columns alone.
-    `sum` is for a tile of one row, the sum over all tokens. `terms` alternate between columns and coefficients. For a sum
-    they may be lists, with a column for each place.
+    `add` adds each coefficient to the tile's entry at its column. `extract` adds the entry to the
+    coefficient in memory and clears it, so that a contraction in 16 bits never sees it. `clear`
+    clears the entry; its terms are only columns. `sum` is for a tile of one row, the sum over all
+    tokens. `terms` alternate between columns and coefficients. For a sum they may be lists, with a
+    column for each place.
 
     ```mlir
     %exact = logitile.sparse_terms add %g, [%target, %coefficient] at [%row, %column] below %count
@@ -177,7 +180,7 @@ def Logitile_SparseTermsOp : Logitile_Op<"sparse_terms", [MemoryEffects<[MemRead
 def Logitile_ScaleRowsOp : Logitile_Op<"scale_rows", [Pure, AllTypesMatch<["tile", "result"]>]> {
   let summary = "each row of a tile times the factor of its token";
   let description = [{
-    Without factors the tile stays as it is. In kernels a `map` takes the place of this op.
+    Without factors the tile is not changed. In kernels a `map` replaces this op.
 
     ```mlir
     %scaled = logitile.scale_rows %sum by %factor : !logitile.tile<TM x TD x acc>, !logitile.factors<TM>
@@ -192,7 +195,7 @@ def Logitile_ScaleRowsOp : Logitile_Op<"scale_rows", [Pure, AllTypesMatch<["tile
 def Logitile_AnyTokenOp : Logitile_Op<"any_token", [MemoryEffects<[MemRead]>]> {
   let summary = "whether a flag of some tokens is not 0";
   let description = [{
-    Looks at up to `tokens` flags, from `row` on and below `count`.
+    Reads up to `tokens` flags, from `row` on and below `count`.
 
     ```mlir
     %any = logitile.any_token %raised at %row tokens TM below %count : !logitile.view<?xi32>
@@ -207,7 +210,7 @@ def Logitile_AnyTokenOp : Logitile_Op<"any_token", [MemoryEffects<[MemRead]>]> {
 def Logitile_SumRowsOp : Logitile_Op<"sum_rows", [MemoryEffects<[MemRead]>, AttrSizedOperandSegments]> {
   let summary = "the sum of the rows of a view, in order";
   let description = [{
-    Starts from `plus` where `when` holds, else from zero.
+    Starts from `plus` if `when` is true, and otherwise from zero.
 
     ```mlir
     %sum = logitile.sum_rows %partial at %column below %blocks plus %out when %accumulate

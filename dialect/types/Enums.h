@@ -1,6 +1,6 @@
-// Enums.h - the enumerations of the dialect, which plans and requests have too, and the words that
-// IR and JSON spell them with. Their definitions are LogitileAttrs.td and Request.td. No MLIR or
-// LLVM here: the runtime includes it.
+// Enums.h - the enumerations of the dialect, which plans and requests use too, and their words in
+// IR and JSON. LogitileAttrs.td and Request.td define them. No MLIR or LLVM here, because the
+// runtime includes this file.
 #pragma once
 #include "dialect/Enums.h.inc"
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Limits.h - the largest numbers that IR may hold. Verifiers refuse larger ones before anybody
+// Limits.h - the largest numbers that IR may hold. Verifiers refuse larger ones before any code
 // multiplies or allocates by them.
 #pragma once
 #include <cstdint>

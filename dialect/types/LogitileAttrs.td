@@ -5,7 +5,7 @@
 #define LOGITILE_ATTRS_TD
 include "dialect/types/Request.td"
 
-def Logitile_InputKind : Logitile_Enum<"InputKind", "what a value of a region is read from",
+def Logitile_InputKind : Logitile_Enum<"InputKind", "the source of a value that a region reads",
                                        [Logitile_Case<"Logits", 0, "logits", "one projection: hidden times weight">,
                                         Logitile_Case<"Token", 1, "token", "one value per token">,
                                         Logitile_Case<"Vocab", 2, "vocab", "one value per vocabulary entry">,
@@ -26,7 +26,7 @@ def Logitile_Combiner : Logitile_Enum<"Combiner", "how a reduction joins the ent
   Logitile_Case<"ArgMax", 4, "argmax", "the index of what `max` gives">,
   Logitile_Case<"ArgMin", 5, "argmin", "the index of what `min` gives">,
   Logitile_Case<"LogSumExp", 6, "logsumexp", "log(sum(exp(x))), without overflow">,
-  Logitile_Case<"Count", 7, "count", "how many entries are true">,
+  Logitile_Case<"Count", 7, "count", "the number of true entries">,
   Logitile_Case<"Any", 8, "any", "whether an entry is true">,
   Logitile_Case<"All", 9, "all", "whether all entries are true">,
   Logitile_Case<"Top", 10, "top", "the largest entries in order, NaN first: a value for each place of a list">,
@@ -42,7 +42,7 @@ def Logitile_Phase : Logitile_Enum<"Phase", "when a part of a program runs",
 ]>;
 def Logitile_PhaseAttr : Logitile_EnumAttr<Logitile_Phase, "phase">;
 
-def Logitile_Layout : Logitile_Enum<"Layout", "where the elements of a view lie", [
+def Logitile_Layout : Logitile_Enum<"Layout", "where the elements of a view are", [
   Logitile_Case<"Strided", 0, "strided", "any two strides, given at the launch">,
   Logitile_Case<"ColumnMajor", 1, "column_major", "entries of one column are neighbours">,
   Logitile_Case<"RowPanels", 2, "row_panels", "[row / lanes][column][lane]: packed, lanes along rows">,
@@ -63,8 +63,8 @@ def Logitile_BufferRole
     : Logitile_Enum<"BufferRole", "what a buffer holds",
                     [Logitile_Case<"Hidden", 0, "hidden", "hidden states of a projection: the caller's">,
                      Logitile_Case<"Weight", 1, "weight", "the head of a projection: the caller's">,
-                     Logitile_Case<"HiddenMap", 2, "hidden_map", "which row of a projection's hidden states each token is in">,
-                     Logitile_Case<"RoundedWeight", 3, "rounded_weight", "a rounded copy of the head, where kernels cannot round">,
+                     Logitile_Case<"HiddenMap", 2, "hidden_map", "the row of each token in a projection's hidden states">,
+                     Logitile_Case<"RoundedWeight", 3, "rounded_weight", "a rounded copy of the head, if kernels cannot round">,
                      Logitile_Case<"PackedRows", 4, "packed_rows", "hidden states with the lanes along tokens">,
                      Logitile_Case<"PackedColumns", 5, "packed_columns", "hidden states with the lanes along the hidden axis">,
                      Logitile_Case<"Stored", 6, "stored", "logits of a projection">,
@@ -75,7 +75,7 @@ def Logitile_BufferRole
                      Logitile_Case<"HiddenSum", 11, "hidden_sum", "the gradient of hidden states, summed in f32">,
                      Logitile_Case<"WeightSum", 12, "weight_sum", "the gradient of the head, summed in f32">,
                      Logitile_Case<"Input", 13, "input", "an input of the loss, or one entry of it">,
-                     Logitile_Case<"InputMap", 14, "input_map", "which row of a Dense input each token is in">,
+                     Logitile_Case<"InputMap", 14, "input_map", "the row of each token in a Dense input">,
                      Logitile_Case<"InputBlocks", 15, "input_blocks", "the gradient of a Vocab input, summed over each block of tokens">,
                      Logitile_Case<"InputSum", 16, "input_sum", "the gradient of a Vocab input, summed over all tokens">,
                      Logitile_Case<"InputGradient", 17, "input_gradient", "the gradient of a Dense input: the caller's">,
@@ -83,13 +83,13 @@ def Logitile_BufferRole
                      Logitile_Case<"RowState", 19, "row_state", "one slot of the row state of a sweep, for each vocabulary split">,
                      Logitile_Case<"Result", 20, "result", "a result of a finish">,
                      Logitile_Case<"RowList", 21, "row_list", "a list of a sweep, for each token and group of vocabulary splits">,
-                     Logitile_Case<"RowPick", 22, "row_pick", "what a sweep picks at the indices of a list, for each token">,
+                     Logitile_Case<"RowPick", 22, "row_pick", "logits that a sweep picks at the indices of a list, for each token">,
                      Logitile_Case<"ScaledHidden", 23, "scaled_hidden", "hidden states times the factor of their token">,
                      Logitile_Case<"SliceOffset", 24, "slice_offset", "the first column of a slice of the vocabulary">,
-                     Logitile_Case<"TokenMap", 25, "token_map", "which tokens count">,
+                     Logitile_Case<"TokenMap", 25, "token_map", "the tokens that are not ignored">,
                      Logitile_Case<"TokenSlots", 26, "token_slots", "the inverse of the token map, on GPUs">,
                      Logitile_Case<"WrongTokens", 27, "wrong_tokens", "tokens with an index outside the vocabulary, on GPUs">,
-                     Logitile_Case<"CallFacts", 28, "call_facts", "how many tokens count and what divides the loss, on GPUs">,
+                     Logitile_Case<"CallFacts", 28, "call_facts", "the number of tokens that count, and the divisor of the loss, on GPUs">,
 ]>;
 def Logitile_BufferRoleAttr : Logitile_EnumAttr<Logitile_BufferRole, "buffer_role">;
 
@@ -98,11 +98,11 @@ def Logitile_ScalarRole
           "ScalarRole", "a scalar that a launch gives to a kernel",
           [Logitile_Case<"Tokens", 0, "tokens", "the number of tokens: of the chunk, or of the call outside loops over tokens">,
            Logitile_Case<"VocabSplitFirst", 1, "vocab_split_first", "the first vocabulary split of the launch">,
-           Logitile_Case<"VocabSplitEnd", 2, "vocab_split_end", "the vocabulary split behind the last">,
+           Logitile_Case<"VocabSplitEnd", 2, "vocab_split_end", "the end of the vocabulary splits (exclusive)">,
            Logitile_Case<"AccumulateTokens", 3, "accumulate_tokens", "whether this is not the first chunk of tokens">,
            Logitile_Case<"AccumulateVocabSplits", 4, "accumulate_vocab_splits",
                          "whether this is not the first iteration over vocabulary splits">,
-           Logitile_Case<"Accumulate", 5, "accumulate", "in templates: whether the kernel adds to what is there, which the launch decides">,
+           Logitile_Case<"Accumulate", 5, "accumulate", "in templates: whether the kernel adds to memory; the launch decides that">,
 ]>;
 def Logitile_ScalarRoleAttr : Logitile_EnumAttr<Logitile_ScalarRole, "scalar_role">;
 
@@ -113,7 +113,7 @@ def Logitile_Axis : Logitile_Enum<"Axis", "what a loop of the schedule runs over
 def Logitile_AxisAttr : Logitile_EnumAttr<Logitile_Axis, "axis">;
 
 def Logitile_Accumulate
-    : Logitile_Enum<"Accumulate", "when a kernel adds to what is there, instead of starting from zero",
+    : Logitile_Enum<"Accumulate", "when a kernel adds to the contents of memory, instead of starting from zero",
                     [Logitile_Case<"Never", 0, "never", "it starts from zero">,
                      Logitile_Case<"Tokens", 1, "tokens", "after the first chunk of tokens">,
                      Logitile_Case<"VocabSplits", 2, "vocab_splits", "after the first iteration over vocabulary splits">,
@@ -130,13 +130,13 @@ def Logitile_Purpose
            Logitile_Case<"Finish", 3, "finish", "the results of a finish, from the row states of all vocabulary splits">,
            Logitile_Case<"Gradient", 4, "gradient", "the gradients of logits and of other values per element">,
            Logitile_Case<"HiddenGradient", 5, "hidden_gradient", "the gradient of hidden states, or a part of it">,
-           Logitile_Case<"HiddenEnd", 6, "hidden_end", "the end of a gradient of hidden states that was made in parts">,
+           Logitile_Case<"HiddenEnd", 6, "hidden_end", "the last step of a gradient of hidden states that was computed in parts">,
            Logitile_Case<"WeightGradient", 7, "weight_gradient", "the gradient of the head">,
            Logitile_Case<"VocabGradient", 8, "vocab_gradient", "the gradient of a Vocab input, from its sums over blocks of tokens">,
            Logitile_Case<"ListFinish", 9, "list_finish", "the results of a finish of a list, from the lists of all vocabulary splits">,
            Logitile_Case<"PlaceFinish", 10, "place_finish", "the results of a finish that runs at each place of the lists that it reads">,
-           Logitile_Case<"Reference", 11, "reference", "what exponentials are stored relative to, from the logits of the first columns">,
-           Logitile_Case<"Repair", 12, "repair", "stored gradients of tokens whose reference was too low, made again">,
+           Logitile_Case<"Reference", 11, "reference", "the exponent reference of stored exponentials, from the logits of the first columns">,
+           Logitile_Case<"Repair", 12, "repair", "recomputes the stored gradients of tokens whose reference was too low">,
            Logitile_Case<"Scale", 13, "scale", "hidden states of the tokens that count, each times a factor of its token">,
 ]>;
 def Logitile_PurposeAttr : Logitile_EnumAttr<Logitile_Purpose, "purpose">;
@@ -146,16 +146,16 @@ def Logitile_Algorithm
           "Algorithm", "how a product of matrices is computed",
           [Logitile_Case<"Panels", 0, "panels", "blocks of both operands in packed panels, sums in vector registers">,
            Logitile_Case<"DotProducts", 1, "dot_products", "of few tokens: the shared axis in the lanes of vectors, both operands in rows">,
-           Logitile_Case<"RankUpdates", 2, "rank_updates", "of few tokens: a few rows of the right operand at a time, where they lie">,
+           Logitile_Case<"RankUpdates", 2, "rank_updates", "of few tokens: a few rows of the right operand at a time, read in place">,
            Logitile_Case<"MmaSync", 3, "mma_sync", "fragments of warps on tensor cores, PTX's mma.sync">,
-           Logitile_Case<"Loops", 4, "loops", "one multiplication at a time; what a target without any of the others has">,
+           Logitile_Case<"Loops", 4, "loops", "one multiplication at a time; for targets without the other algorithms">,
            Logitile_Case<"Wgmma", 5, "wgmma", "tiles of warpgroups on tensor cores, operands in shared memory, PTX's wgmma">,
-           Logitile_Case<"AmxTiles", 6, "amx_tiles", "panels of bf16 by the instructions of AMX, blocks of both operands and sums in its tiles">,
+           Logitile_Case<"AmxTiles", 6, "amx_tiles", "panels of bf16 with AMX: blocks of both operands and sums in its tile registers">,
            Logitile_Case<"WgmmaPairs", 7, "wgmma_pairs", "as wgmma, by pairs of thread blocks that share the right operand">,
 ]>;
 def Logitile_AlgorithmAttr : Logitile_EnumAttr<Logitile_Algorithm, "algorithm">;
 
-def Logitile_TermAction : Logitile_Enum<"TermAction", "what happens at the sparse terms of a gradient tile", [
+def Logitile_TermAction : Logitile_Enum<"TermAction", "what an op does at the sparse terms of a gradient tile", [
   Logitile_Case<"Add", 0, "add", "the coefficient is added to the tile">,
   Logitile_Case<"Extract", 1, "extract", "the tile's entry moves into the coefficient and becomes 0">,
   Logitile_Case<"Sum", 2, "sum", "a tile of one row: the coefficients of all tokens are added at their columns">,
@@ -272,7 +272,7 @@ def Logitile_GradientAttr : Logitile_StructAttr<Logitile_Gradient, "gradient"> {
 }
 
 def Logitile_RequestAttr : Logitile_Attr<"Request", "request"> {
-  let summary = "what one compilation was asked for";
+  let summary = "the input of one compilation";
   let description = [{
     Attached to the module as `logitile.request`, so that the text of any stage compiles again by itself.
 

@@ -1,7 +1,7 @@
 //===- Request.td - the members of a request ---------------------------------------------------------------===//
-// What is here: the one definition of what a program is made for: words, structs, and the members
-// of a request. Attributes have their parameters and summaries from here; make_sources.py writes
-// what C, C++ and Python have.
+// What is here: the single definition of a request, which says what a program is compiled for: its
+// enumerations, structs and members. Attributes have their parameters and summaries from here;
+// make_sources.py generates the forms in C, C++ and Python.
 #ifndef LOGITILE_REQUEST_TD
 #define LOGITILE_REQUEST_TD
 include "dialect/types/LogitileDialect.td"
@@ -76,13 +76,13 @@ def Logitile_Tiles : Logitile_MemberType<"TileChoice", "const char *", OptionalP
 def Logitile_Type : Logitile_MemberType<"ElementType", "lt_type", AttrParameter<"mlir::Type", "">, "int">;
 def Logitile_OptionalType : Logitile_MemberType<"ElementType", "lt_type", OptionalParameter<"mlir::Type">, "int">;
 
-/// A member that all of them have.
+/// A member in C, C++, the attribute and Python.
 class Logitile_Member<string memberName, Logitile_MemberType memberType, string meaningText, bit required = 0, string inCpp = memberName> {
   string name = memberName; // in C, the key and Python
   string cpp = inCpp;       // in C++ and the attribute
   Logitile_MemberType type = memberType;
   string meaning = meaningText;
-  bit isRequired = required; // what else Python leaves out is zero in lt_request
+  bit isRequired = required; // other members that Python leaves out are zero in lt_request
   string kind = "";          // which macro of compiler/Request.def its row has
   bit isInAttribute = 1;
 }
@@ -153,12 +153,12 @@ class Logitile_TextMember<string name, string meaning> : Logitile_Member<name, L
   let kind = "TEXT";
   let isInAttribute = 0;
 }
-/// What only messages depend on: no part of the key, nor of the attribute.
+/// A member on which only messages depend: not part of the key or of the attribute.
 class Logitile_NoteMember<string name, string meaning, string inCpp> : Logitile_Member<name, Logitile_Text, meaning, 0, inCpp> {
   let kind = "NOTE";
   let isInAttribute = 0;
 }
-/// A part of the attribute that each call has its own of.
+/// A part of the attribute that differs from call to call.
 class Logitile_CallMember<string name, Logitile_MemberType type, string meaning> : Logitile_Member<name, type, meaning> {
   let kind = "CALL";
 }
@@ -168,20 +168,20 @@ def Logitile_Request {
   list<Logitile_Member> members = [
     Logitile_TextMember<"spec", "the loss: text of stage `spec`, without locations">,
     Logitile_NoteMember<"located_spec", "the same with locations, which messages show; it may be left out", "locatedSpec">,
-    Logitile_Member<"projections", Logitile_List<Logitile_Projection>, "those of the loss, in the order of its parameters", 1>,
+    Logitile_Member<"projections", Logitile_List<Logitile_Projection>, "the projections of the loss, in the order of its parameters", 1>,
     Logitile_Member<"dense", Logitile_Types, "the Dense inputs and their element types in memory">,
-    Logitile_Member<"gradients", Logitile_List<Logitile_Gradient>, "those that are wanted, and their element types">,
+    Logitile_Member<"gradients", Logitile_List<Logitile_Gradient>, "the wanted gradients, and their element types">,
     Logitile_Member<"mode", Logitile_Word<Logitile_Mode>,
-                    "`forward`: no gradients; `early`: with the outputs; `split`: in a phase of their own">,
-    Logitile_CallMember<"tokens", Logitile_Number, "of the call that asked; the schedule covers an interval around them">,
-    Logitile_Member<"workspace", Logitile_Number, "budget in bytes; 0 where `chunks` is given">,
-    Logitile_Member<"chunks", Logitile_Number, "number of chunks of tokens; 0 where `workspace` is given">,
+                    "`forward`: no gradients; `early`: with the outputs; `split`: in a separate phase">,
+    Logitile_CallMember<"tokens", Logitile_Number, "number of tokens of the call; the schedule covers an interval around it">,
+    Logitile_Member<"workspace", Logitile_Number, "budget in bytes; 0 if `chunks` is given">,
+    Logitile_Member<"chunks", Logitile_Number, "number of chunks of tokens; 0 if `workspace` is given">,
     Logitile_Member<"accumulate", Logitile_Flag, "weight gradients are added into float32 arrays of the caller">,
     Logitile_Member<"target", Logitile_Text, "`cpu:avx512_bf16`, `cpu:avx2`, ...", 1>,
-    Logitile_Member<"threads", Logitile_Count, "how many work on a call", 1>,
+    Logitile_Member<"threads", Logitile_Count, "number of threads that work on a call", 1>,
     Logitile_Member<"slice", Logitile_MaybeOne<Logitile_Slice>,
-                    "the part of the vocabulary that the caller holds, and what is done there; none: all of it">,
-    Logitile_Member<"tiles", Logitile_Tiles, "sizes in the place of those of the target's table, such as `TM=64,TN=64`">,
+                    "the caller's part of the vocabulary, and what the program does with it; without it, all entries">,
+    Logitile_Member<"tiles", Logitile_Tiles, "tile sizes that replace those of the target's table, such as `TM=64,TN=64`">,
   ];
 }
 

@@ -1,10 +1,11 @@
 """Writes what C, C++ and Python have of the enumerations of the dialect and of requests.
 
-    make_sources.py RECORDS FOLDER     RECORDS: what `llvm-tblgen --dump-json` makes of LogitileAttrs.td
+    make_sources.py RECORDS FOLDER   RECORDS: what `llvm-tblgen --dump-json LogitileAttrs.td` prints
 
 Into the folder go
 
-* Enums.h.inc: each `Logitile_Words` as plain C++, also for code of GPUs: no header of the C++ library.
+* Enums.h.inc: each `Logitile_Words` as plain C++. GPU code includes it, so it uses no header of the
+  C++ library.
 * EnumText.h.inc: of each `Logitile_Enum`, the functions that MLIR's generated code calls.
 * Structs.h.inc: each `Logitile_Struct` that C++ has.
 * Request.h.inc: a row for each struct and each member of a request, for compiler/Request.def; where
@@ -208,7 +209,8 @@ def main(given: str, folder: str) -> None:
     }  # fmt: skip
     for name, write in made.items():
         file, text = pathlib.Path(folder) / name, write(found)
-        if not file.exists() or file.read_text() != text:  # else all that includes it is compiled again
+        # else all that includes it is compiled again
+        if not file.exists() or file.read_text() != text:
             file.write_text(text)
 
 

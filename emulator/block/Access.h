@@ -1,5 +1,5 @@
-// Access.h - the way of every emulated access to memory: alignment, bounds, order, traffic. The
-// checks themselves are those of the memories.
+// Access.h - the path of every emulated access to memory: alignment, bounds, order, traffic. The
+// memories implement the checks.
 #pragma once
 #include "emulator/block/Block.h"
 

@@ -1,4 +1,4 @@
-// AsyncCopies.cpp - cp.async with its groups. A copy lands when its thread waits for it, not
+// AsyncCopies.cpp - cp.async with its groups. A copy finishes when its thread waits for it, not
 // before.
 #include "emulator/block/AsyncCopies.h"
 #include "emulator/block/Access.h"

@@ -1,4 +1,4 @@
-// AsyncCopies.h - the copy engine of one thread: copies from global to shared memory that land as
+// AsyncCopies.h - the copy engine of one thread: copies from global to shared memory that finish as
 // late as is legal. Until then their destination holds poison. The instructions are in
 // AsyncCopies.cpp.
 #pragma once

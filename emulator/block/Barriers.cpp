@@ -1,7 +1,8 @@
-// Barriers.cpp - bar.sync, bar.arrive and bar.warp.sync. A barrier orders all that came before it
-// in those who arrive ahead of all that follows in those who wait. CUDA programming guide,
+// Barriers.cpp - bar.sync, bar.arrive and bar.warp.sync. A barrier orders everything before it in
+// the arriving threads ahead of everything after it in the waiting threads. CUDA programming guide,
 // "Independent Thread Scheduling": a barrier of the whole block is for all threads that have not
-// ended; here whole warps may end before it, for lanes that end alone are mostly a mistake.
+// ended. Here whole warps may end before it; single lanes that end are reported, because that is
+// mostly a mistake.
 #include "emulator/block/Barriers.h"
 #include "emulator/block/Block.h"
 #include "emulator/core/Families.h"

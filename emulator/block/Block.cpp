@@ -1,5 +1,5 @@
-// Block.cpp - running of a block: threads take turns until all have ended or nobody can go on. The
-// text of faults is put together in Faults.cpp.
+// Block.cpp - runs a block: threads take turns until all have ended or no thread can go on.
+// Faults.cpp writes the text of faults.
 #include "emulator/block/Cluster.h"
 
 namespace logitile::emulator {

@@ -1,5 +1,5 @@
-// Block.h - one block of emulated threads: its state, who runs, and how faults are reported.
-// Instructions work on it from the files of their families.
+// Block.h - one block of emulated threads: its state, the running thread, and the reports of
+// faults. Instructions use it from the files of their families.
 #pragma once
 #include "emulator/block/AsyncCopies.h"
 #include "emulator/block/Barriers.h"

@@ -1,5 +1,5 @@
-// BulkCopies.cpp - cp.async.bulk and cp.async.bulk.tensor. A copy to shared memory lands once
-// nobody can go on without it, one from shared memory when its thread waits for its group, or ends.
+// BulkCopies.cpp - cp.async.bulk and cp.async.bulk.tensor. A copy to shared memory finishes when no
+// thread can go on without it, one from shared memory when its thread waits for its group, or ends.
 #include "emulator/block/BulkCopies.h"
 #include "emulator/block/Access.h"
 #include "emulator/block/Cluster.h"
@@ -36,7 +36,7 @@ Tile tileOf(Thread &thread, const Op &op, const Slot *frame, uint32_t mapSlot, u
   TensorMap map;
   std::memcpy(&map, where, sizeof map);
   if (map.mark != TensorMap::kMark)
-    misuse(thread, op, "what it takes for a tensor map is none");
+    misuse(thread, op, "its operand is not a tensor map");
   if (map.rank != rank)
     misuse(thread, op, "it has " + std::to_string(rank) + " coordinates, but its tensor map " + std::to_string(map.rank) + " dimensions");
   Tile tile;

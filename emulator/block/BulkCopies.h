@@ -1,5 +1,5 @@
-// BulkCopies.h - copies of the asynchronous proxy between global and shared memory: what is under
-// way in a block, and in which groups of a thread. The instructions are in BulkCopies.cpp.
+// BulkCopies.h - unfinished copies of the asynchronous proxy between global and shared memory, and
+// the groups of each thread. The instructions are in BulkCopies.cpp.
 #pragma once
 #include "emulator/core/Instruction.h"
 #include "emulator/core/TensorMap.h"

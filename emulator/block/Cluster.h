@@ -1,5 +1,5 @@
-// Cluster.h - blocks that run together: whose turn it is, and what they share. A launch without
-// clusters has clusters of one block.
+// Cluster.h - blocks that run together: their turns, and what they share. A launch without clusters
+// has clusters of one block.
 #pragma once
 #include "emulator/block/Block.h"
 

@@ -1,5 +1,5 @@
-// Faults.cpp - reports of what goes wrong in a block, with all who are involved. Detection is
-// elsewhere.
+// Faults.cpp - reports of faults in a block, with all threads involved. Other files detect the
+// faults.
 #include "emulator/block/Cluster.h"
 #include <algorithm>
 
@@ -105,7 +105,7 @@ void Block::reportRace(const Access &access, const Touched &touched, const Earli
 void Block::reportUninitialised(const Access &access, const Touched &touched) {
   if (launch.findings.isKnown(Fault::uninitialised, access.op.index, kNoOp))
     return;
-  Report report = describe(Fault::uninitialised, access.thread, access.op, "read", "nobody has written these bytes");
+  Report report = describe(Fault::uninitialised, access.thread, access.op, "read", "these bytes were never written");
   report.space = touched.space;
   report.address = touched.address;
   report.object = touched.object;
@@ -190,7 +190,7 @@ void Block::reportEndless() {
   report.block = index;
   report.parties = waitingParties();
   report.detail = "loops have made " + std::to_string(loopTurns) +
-                  " turns without any other progress; what a later block writes does not come, as blocks run one after another";
+                  " turns without any other progress; a write of a later block cannot arrive, because blocks run one after another";
   launch.findings.add(std::move(report), kNoOp, kNoOp);
   wasFaulty = true;
 }
@@ -199,7 +199,7 @@ void Block::reportDeadlock() {
   Report report;
   report.fault = Fault::deadlock;
   report.block = index;
-  report.detail = "nobody can go on";
+  report.detail = "no thread can go on";
   report.parties = waitingParties();
   for (uint32_t i = 0; i < barriers.size(); ++i)
     if (barriers[i].arrived)

@@ -1,6 +1,6 @@
 // GlobalMemory.cpp - bounds of buffers and the check of their words. Clocks decide what is ordered,
-// within a block and from block to block. Of the reads of one block only the last is kept, of
-// unordered strong writes the last two, so a race with an earlier one can be missed.
+// within a block and between blocks. Only the last read of each block is kept, and the last two
+// unordered strong writes, so a race with an earlier access can be missed.
 #include "emulator/block/GlobalMemory.h"
 #include "emulator/block/Block.h"
 #include <algorithm>
@@ -42,7 +42,7 @@ std::string GlobalMemory::describe(const void *address) const {
   };
   const auto nearest = std::ranges::min_element(buffers, {}, distance);
   if (nearest == buffers.end() || distance(*nearest) > kFarBytes)
-    return "no buffer lies near it";
+    return "no buffer is near it";
   const std::string name = "'" + nearest->name + "', which has " + std::to_string(nearest->bytes) + " bytes";
   if (byte < nearest->data)
     return std::to_string(nearest->data - byte) + " bytes before the start of " + name;

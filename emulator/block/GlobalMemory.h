@@ -1,5 +1,5 @@
-// GlobalMemory.h - the buffers that kernels may touch and who wrote and read each word of them
-// last. It outlives launches: what one launch wrote is initialised for the next.
+// GlobalMemory.h - the buffers that kernels may access, and the last writer and readers of each
+// word. It outlives launches: memory that one launch wrote is initialised for the next.
 #pragma once
 #include "emulator/core/Fiber.h"
 #include "emulator/block/Order.h"

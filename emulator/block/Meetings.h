@@ -1,5 +1,5 @@
-// Meetings.h - how generated code brings the lanes of a warp together. What they then do is the
-// instruction's business.
+// Meetings.h - how generated code synchronises the lanes of a warp. The instruction then runs for
+// all of them.
 #pragma once
 #include "emulator/block/Block.h"
 

@@ -1,5 +1,5 @@
-// Order.cpp - releases and acquires. A comparison that fails counts as an update: what it hands on
-// may hide a race.
+// Order.cpp - releases and acquires. A comparison that fails counts as an update; the order that
+// this adds may hide a race.
 #include "emulator/block/Order.h"
 #include "emulator/block/Block.h"
 

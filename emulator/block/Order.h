@@ -1,6 +1,6 @@
-// Order.h - what fences and strong accesses order: a release before the acquire that reads its
-// value, as the memory consistency model of the PTX ISA has it. Barriers are in Barriers.h; what is
-// a race is the memories' business.
+// Order.h - the order that fences and strong accesses create: a release comes before the acquire
+// that reads its value, as in the memory consistency model of the PTX ISA. Barriers are in
+// Barriers.h; the memories decide what is a race.
 #pragma once
 #include "emulator/core/Clock.h"
 #include "emulator/core/Instruction.h"

@@ -1,5 +1,5 @@
 // Products.h - matrix products of wgmma that one warp has issued: they run as late as is legal, and
-// until then nobody may use their sums. The instructions are in Wgmma.cpp.
+// until then no code may use their sums. The instructions are in Wgmma.cpp.
 #pragma once
 #include "emulator/core/Instruction.h"
 #include <deque>

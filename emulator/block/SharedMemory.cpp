@@ -1,6 +1,6 @@
 // SharedMemory.cpp - the happens-before check of shared memory, word by word with masks of bytes.
-// Of writes to different bytes of one word only the last is kept, of unordered strong ones the last
-// two, so a race with an earlier one can be missed; nothing correct is reported.
+// For writes to different bytes of one word only the last is kept, for unordered strong ones the
+// last two. So a race with an earlier access can be missed, but nothing correct is reported.
 #include "emulator/block/SharedMemory.h"
 #include "emulator/block/Block.h"
 #include <algorithm>

@@ -1,5 +1,5 @@
-// SharedMemory.h - a block's shared memory and who wrote and read each word of it last. What is an
-// error is decided here; how accesses come about is the business of the instructions.
+// SharedMemory.h - a block's shared memory, and the last writer and readers of each word. This file
+// decides what is an error; instructions make the accesses.
 #pragma once
 #include "emulator/block/Order.h"
 #include <array>

@@ -1,5 +1,5 @@
-// Traffic.h - puts the requests of a warp's lanes together, as the machine's memories see them, and
-// counts sectors and bank conflicts. Only counters come from here, never faults.
+// Traffic.h - combines the requests of a warp's lanes, as the machine's memories do, and counts
+// sectors and bank conflicts. It only counts, and reports no faults.
 #pragma once
 #include "emulator/core/Report.h"
 #include <deque>

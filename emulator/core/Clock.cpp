@@ -1,5 +1,5 @@
-// Clock.cpp - joining of clocks. Times are stamps of the block, which counts on at each event that
-// others may wait for.
+// Clock.cpp - joins clocks. Times are stamps of the block, which counts each event that others may
+// wait for.
 #include "emulator/core/Clock.h"
 #include <algorithm>
 

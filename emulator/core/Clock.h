@@ -1,6 +1,5 @@
-// Clock.h - what is known to have happened: one time per actor, joined where threads synchronise.
-// An actor is a thread or an engine that works for one beside it; which accesses must be ordered is
-// the memories' business.
+// Clock.h - vector clocks: one time per actor, joined when threads synchronise. An actor is a
+// thread, or an engine that works for a thread. The memories decide which accesses must be ordered.
 #pragma once
 #include <cstdint>
 #include <map>

@@ -1,5 +1,5 @@
-// Families.h - the handlers of all instructions, by family; each family has a file of its own.
-// Which intrinsic means which handler stands in Instruction.cpp.
+// Families.h - the handlers of all instructions, by family; each family has its own file.
+// Instruction.cpp maps intrinsics to handlers.
 #pragma once
 #include "emulator/core/Instruction.h"
 

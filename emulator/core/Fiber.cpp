@@ -1,5 +1,5 @@
-// Fiber.cpp - the switch saves what the calling convention says a callee must keep. Floating point
-// modes are shared.
+// Fiber.cpp - the switch saves the registers that the calling convention requires a callee to keep.
+// Floating point modes are shared.
 #include "emulator/core/Fiber.h"
 #include <sys/mman.h>
 

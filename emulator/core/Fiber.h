@@ -1,5 +1,5 @@
-// Fiber.h - stacks of the emulated threads and the switch between them. Who runs next is the
-// block's decision.
+// Fiber.h - stacks of the emulated threads, and the switch between them. The block decides which
+// thread runs next.
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,6 @@
 // Instruction.h - how generated code calls an emulated instruction: operands and results in the
-// slots of a frame, one descriptor per place in the kernel. What the instructions do stands in the
-// files of their families.
+// slots of a frame, one descriptor per place in the kernel. The files of the families implement the
+// instructions.
 #pragma once
 #include "emulator/core/Report.h"
 #include <bit>

@@ -1,4 +1,4 @@
-// Numbers.h - the 16-bit formats in terms of f32, without help of the host's processor.
+// Numbers.h - conversions between 16-bit formats and f32, without help of the host's processor.
 #pragma once
 #include <bit>
 #include <cstdint>

@@ -1,4 +1,5 @@
-// Report.cpp - the text of reports, and counting of repeated ones. Not: what is a fault.
+// Report.cpp - the text of reports, and counting of repeated ones. It does not decide what is a
+// fault.
 #include "emulator/core/Report.h"
 #include "llvm/Support/JSON.h"
 #include <algorithm>

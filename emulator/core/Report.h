@@ -1,5 +1,5 @@
-// Report.h - what the emulator tells after a launch: faults of the kernel with their places. How
-// faults are found is the business of the memories and the barriers.
+// Report.h - the emulator's report after a launch: faults of the kernel with their places. The
+// memories and the barriers find the faults.
 #pragma once
 #include "runtime/device/KernelCounters.h"
 #include <array>
@@ -36,7 +36,7 @@ enum class Fault {
   barrierMisuse,     // a barrier used against its protocol
   proxyFence,        // an access of the asynchronous proxy to what the generic proxy wrote, without a fence of proxies
   misuse,            // another instruction used against its rules
-  deadlock,          // nobody can go on
+  deadlock,          // no thread can go on
   endless,           // a loop that does not end
   trap,              // a thread ends the kernel, or comes to what its code says nobody reaches
 };

@@ -1,5 +1,5 @@
-// Scheduler.h - which thread of a block runs next: in a warp as long as possible, or at random from
-// a seed. Only threads that wait for nothing are in here.
+// Scheduler.h - chooses the thread of a block that runs next: the same warp as long as possible, or
+// at random from a seed. Only threads that wait for nothing are in here.
 #pragma once
 #include <bit>
 #include <cstdint>

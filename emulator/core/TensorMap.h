@@ -1,5 +1,5 @@
-// TensorMap.h - what a kernel's tensor copies know of a tensor: the emulator's own form of a
-// CUtensorMap, with the same size and the same fields. How copies run is in BulkCopies.h.
+// TensorMap.h - the description of a tensor for tensor copies: the emulator's own form of a
+// CUtensorMap, with the same size and the same fields. BulkCopies.h runs the copies.
 #pragma once
 #include <array>
 #include <cstdint>

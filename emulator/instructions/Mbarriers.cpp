@@ -1,6 +1,6 @@
 // Mbarriers.cpp - barriers in shared memory with phases: arrivals and announced bytes on one side,
-// waits on the other. Their bookkeeping is the emulator's own; the bytes in shared memory only say
-// who may use them.
+// waits on the other. The emulator keeps their state itself; the bytes in shared memory only show
+// which threads may use them.
 #include "emulator/block/Access.h"
 #include "emulator/core/Families.h"
 

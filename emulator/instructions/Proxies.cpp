@@ -1,6 +1,6 @@
 // Proxies.cpp - fences between the generic proxy, through which threads access memory, and the
-// asynchronous one of bulk copies and wgmma. PTX ISA, "Async proxy": what one has written the other
-// sees only beyond such a fence.
+// asynchronous one of bulk copies and wgmma. PTX ISA, "Async proxy": a write through one proxy is
+// visible to the other only after such a fence.
 #include "emulator/block/Block.h"
 #include "emulator/core/Families.h"
 

@@ -1,5 +1,5 @@
-// Registers.cpp - setmaxnreg: warps give registers back to their block and take them from it. How
-// many a kernel really uses, only ptxas knows.
+// Registers.cpp - setmaxnreg: warps return registers to their block and take them from it. Only
+// ptxas knows how many a kernel really uses.
 #include "emulator/block/Block.h"
 #include "emulator/core/Families.h"
 

@@ -1,5 +1,5 @@
-// FunctionLowering.h - lowering of one function: calls of intrinsics and inline PTX become calls of
-// handlers, and accesses of memory are checked first. Module-wide matters are in Lower.cpp.
+// FunctionLowering.h - lowers one function: calls of intrinsics and inline PTX become calls of
+// handlers, and each access of memory is checked first. Lower.cpp handles the module.
 #pragma once
 #include "emulator/lowering/Lower.h"
 #include <memory>

@@ -1,5 +1,5 @@
-// InlinePtx.cpp - reads one statement of PTX: an opcode with its modifiers, and operands. What is
-// not understood to the last word is unknown, so no modifier is overlooked.
+// InlinePtx.cpp - reads one statement of PTX: an opcode with its modifiers, and operands. A
+// statement with any unknown word is refused, so no modifier is overlooked.
 #include "emulator/lowering/InlinePtx.h"
 #include "emulator/block/Access.h"
 #include "emulator/core/Families.h"

@@ -1,6 +1,5 @@
-// InlinePtx.h - inline PTX of kernels, read as the PTX ISA defines it. This reading is the
-// emulator's own and shares nothing with the code generator, so a wrong belief about an instruction
-// cannot stand on both sides.
+// InlinePtx.h - reads inline PTX of kernels as the PTX ISA defines it. It shares nothing with the
+// code generator, so that a mistake about an instruction is not made on both sides.
 #pragma once
 #include "emulator/core/Instruction.h"
 #include <optional>

@@ -1,5 +1,5 @@
-// Lower.cpp - what concerns a module as a whole: shared variables, callers of kernels, and
-// attributes that no longer hold. Single instructions are FunctionLowering's.
+// Lower.cpp - lowers the module as a whole: shared variables, callers of kernels, and attributes
+// that no longer hold. FunctionLowering.cpp lowers single instructions.
 #include "emulator/lowering/Lower.h"
 #include "emulator/block/Block.h"
 #include "emulator/lowering/FunctionLowering.h"

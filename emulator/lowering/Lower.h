@@ -1,5 +1,5 @@
 // Lower.h - turns a module for NVPTX into one for the host whose GPU instructions are calls into
-// the emulator. Running it is Program's business.
+// the emulator. Program.h runs it.
 #pragma once
 #include "emulator/core/Instruction.h"
 #include <deque>

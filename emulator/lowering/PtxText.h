@@ -1,5 +1,5 @@
-// PtxText.h - the pieces of a text of PTX: statements, the words of their opcodes, and operands.
-// What they mean is in InlinePtx.cpp and WgmmaPtx.cpp.
+// PtxText.h - parts of a PTX text: statements, the words of their opcodes, and operands.
+// InlinePtx.cpp and WgmmaPtx.cpp interpret them.
 #pragma once
 #include <algorithm>
 #include <charconv>

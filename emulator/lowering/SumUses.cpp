@@ -1,5 +1,5 @@
-// SumUses.cpp - finds where a kernel uses sums of wgmma: until it gives them to the next product,
-// their marks are replaced by the numbers there (Products.h).
+// SumUses.cpp - finds where a kernel uses sums of wgmma. Before such a use, marks are replaced by
+// the numbers (Products.h).
 #include "emulator/lowering/FunctionLowering.h"
 #include "emulator/core/Families.h"
 #include "emulator/block/Meetings.h"

@@ -1,5 +1,5 @@
-// Undefined.cpp - what would end the host's process or differ there: conversions out of range get
-// the GPU's numbers, undefined divisions and stacks that overflow are reported.
+// Undefined.cpp - operations that would end the host's process or differ there: conversions out of
+// range get the GPU's results, undefined divisions and stacks that overflow are reported.
 #include "emulator/block/Access.h"
 #include "emulator/lowering/FunctionLowering.h"
 #include "llvm/IR/IRBuilder.h"

@@ -1,5 +1,5 @@
-// Arrays.h - arrays of Python as arrays of the C interface.
-// Every call makes these anew, so nothing here goes through more than the C interface of Python.
+// Arrays.h - arrays of Python as arrays of the C interface. Every call makes these again, so this
+// file uses only the C interface of Python.
 #pragma once
 #include "python/bindings/Bindings.h"
 #include <deque>

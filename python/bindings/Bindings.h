@@ -1,5 +1,5 @@
-// Bindings.h - what the files of the Python module share: owners of C objects, and C errors as
-// Python exceptions. Nothing here knows the C++ side of the runtime: the module uses
+// Bindings.h - shared by the files of the Python module: owners of C objects, and C errors as
+// Python exceptions. No file of the module uses the C++ side of the runtime: they use
 // runtime/logitile.h, and the list of a request's members.
 #pragma once
 #include "runtime/logitile.h"

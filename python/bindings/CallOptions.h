@@ -1,4 +1,4 @@
-// CallOptions.h - what the calls of a head have in common.
+// CallOptions.h - options that all calls of a head share.
 #pragma once
 #include "python/bindings/Bindings.h"
 #include <optional>

@@ -1,5 +1,5 @@
-// DLPack.h - reads tensors of DLPack capsules, as data structures of that standard describe them.
-// Only what reading needs is declared here: no header of another project has to be installed.
+// DLPack.h - reads tensors of DLPack capsules. It declares only the structures of that standard
+// that reading needs, so that no header of another project has to be installed.
 #pragma once
 #include "runtime/logitile.h"
 #include <optional>

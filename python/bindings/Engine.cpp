@@ -1,4 +1,4 @@
-// Engine.cpp - engines, and what is known without one: this machine, threads, stages of text.
+// Engine.cpp - engines, and functions that need no engine: this machine, threads, stages of text.
 #include "python/bindings/Gil.h"
 #include <optional>
 #include <pybind11/stl.h>

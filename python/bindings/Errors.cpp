@@ -1,5 +1,5 @@
-// Errors.cpp - which exception of logitile.errors an error of the C interface becomes, and how
-// warnings are shown.
+// Errors.cpp - turns errors of the C interface into exceptions of logitile.errors, and shows
+// warnings.
 #include "python/bindings/Bindings.h"
 namespace py = pybind11;
 using logitile::python::decoded;

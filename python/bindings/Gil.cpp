@@ -1,4 +1,4 @@
-// Gil.cpp - how threads stop that outlive the interpreter.
+// Gil.cpp - how threads that outlive the interpreter stop.
 #include "python/bindings/Gil.h"
 #include <cxxabi.h>
 #include <unistd.h>

@@ -1,7 +1,6 @@
-// Gil.h - the lock of the interpreter, given away while C code takes long and taken again.
-// pybind11's own guards end the process where the interpreter ends first: CPython before 3.14 then
-// ends the thread that asks for the lock, by unwinding its stack, and destructors let nothing
-// through.
+// Gil.h - releases the lock of the interpreter while C code runs, and takes it again. pybind11's
+// own guards would end the process if the interpreter ends first: CPython before 3.14 then ends the
+// thread that requests the lock by unwinding its stack, and destructors do not let that pass.
 #pragma once
 #include "python/bindings/Bindings.h"
 #include <chrono>

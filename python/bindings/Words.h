@@ -1,4 +1,4 @@
-// Words.h - the words of Python for the enumerations of the C interface, which names its values.
+// Words.h - the Python words for the enumerations of the C interface.
 #pragma once
 #include "python/bindings/Bindings.h"
 #include <vector>

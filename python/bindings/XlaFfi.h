@@ -1,7 +1,7 @@
-// XlaFfi.h - what handlers use of the C interface of XLA's foreign function calls
-// (xla/ffi/api/c_api.h), declared here. So no header of XLA is needed to build, and one library
-// serves every jaxlib whose interface has this layout. test/python/frameworks/test_xla_interface.py
-// compares the declarations with the header that jaxlib ships.
+// XlaFfi.h - declares the part of XLA's foreign function interface (xla/ffi/api/c_api.h) that
+// handlers use. So the build needs no header of XLA, and one library serves every jaxlib whose
+// interface has this layout. test/python/frameworks/test_xla_interface.py compares the declarations
+// with the header in jaxlib.
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,8 @@
 """logitile: losses over logits, compiled together with the projection that makes them.
 
-A loss is a Python function for one token; see `lt.loss`, the annotations `lt.Logits`, `lt.Token`, `lt.Vocab`,
-`lt.Dense`, `lt.Scalar`, and the functions of the language. `lt.losses` is a library of losses written in it.
+A loss is a Python function for one token; see `lt.loss`, the annotations `lt.Logits`, `lt.Token`,
+`lt.Vocab`, `lt.Dense`, `lt.Scalar`, and the functions of the language. `lt.losses` is a library of
+losses written in it.
 """
 
 from __future__ import annotations
@@ -64,8 +65,8 @@ def __dir__() -> list[str]:
 
 
 def __getattr__(name: str) -> object:
-    """`nn`, `parallel`, `testing` and `__version__` are loaded on first use; any other name is an error,
-    which suggests others.
+    """`nn`, `parallel`, `testing` and `__version__` are loaded on first use;
+    any other name is an error, which suggests others.
     """
     if name == "__version__":
         return version()

@@ -25,7 +25,7 @@ class SpecError(LogitileError):
 
 
 class SpecAttributeError(SpecError, AttributeError):
-    """A name that logitile or a traced value does not have; hasattr() takes it for an AttributeError."""
+    """An unknown name of logitile or of a traced value; an AttributeError, for hasattr()."""
 
 
 class CallError(LogitileError):
@@ -41,7 +41,7 @@ class CallValueError(CallError, ValueError):
 
 
 class CallIndexError(CallError, IndexError):
-    """An index of the call lies outside the vocabulary; `is_computed` where the loss computes it."""
+    """An index of the call lies outside the vocabulary. `is_computed`: the loss computed it."""
 
     is_computed = False
 
@@ -78,9 +78,10 @@ class FaultParty:
         who: "thread 33 (warp 1, lane 1)", "copy engine of thread 33", ...
         action: "earlier write", "later read", "waits", ...
         instruction: as LLVM IR calls it: "load shared", "llvm.nvvm.cp.async...".
-        operation: of stage `tiles`, which the instruction is made of: "logitile.project"; "" where there is
-            none.
-        places: where that was written: the line of the skeleton or of the text, then the launch or the loss.
+        operation: of stage `tiles`, from which the instruction comes: "logitile.project";
+            "" if there is none.
+        places: where that was written: the line of the skeleton or of the text,
+            then the launch or the loss.
     """
 
     who: str
@@ -96,8 +97,8 @@ class FaultReport:
 
     Args:
         kind: "race", "in-flight", "uninitialised", "out-of-bounds", "misaligned", "divergence",
-            "barrier-divergence", "barrier-misuse", "proxy-fence", "misuse", "deadlock", "endless" or "trap";
-            docs/design/emulator.md says what they mean.
+            "barrier-divergence", "barrier-misuse", "proxy-fence", "misuse", "deadlock", "endless"
+            or "trap"; docs/design/emulator.md says what they mean.
         kernel: its name.
         block: the block of the grid, [x, y, z].
         space: "shared", "global" or "no memory".
@@ -124,7 +125,8 @@ class FaultReport:
 
 
 class EmulatorFault(LogitileError):
-    """The emulator found faults in a kernel: a bug of logitile, or of the text that it was compiled from.
+    """The emulator found faults in a kernel.
+    They are bugs of logitile, or of the text from which the kernel was compiled.
 
     Args:
         message: the kernel and all reports, for people.

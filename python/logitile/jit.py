@@ -1,4 +1,4 @@
-"""`lt.jit`: binds a loss to its options, which makes a Head."""
+"""`lt.jit`: binds a loss to its options and returns a Head."""
 
 from __future__ import annotations
 
@@ -29,30 +29,33 @@ def jit(
     """Binds a loss to its options.
 
     Args:
-        loss: what `lt.loss` made of a function.
-        reduction: "mean", "sum" or "none", applied to the output `loss` only. Left out: "mean" if there is a
-            loss.
-        ignore_index: tokens whose ignoring input equals it count nowhere; None ignores nothing.
-        ignore: name of the lt.Token[int] input that tells ignored tokens. Left out: "target" if there is one.
-        all_ignored: a mean over no token is "nan" or "zero".
-        workspace: byte budget beyond inputs and outputs: "auto", an int, or text such as "512MiB".
+        loss: a function with the decorator `lt.loss`.
+        reduction: "mean", "sum" or "none", applied to the output `loss` only. The default is
+            "mean" if there is a loss.
+        ignore_index: tokens whose input `ignore` equals it count nowhere; None ignores nothing.
+        ignore: name of the lt.Token[int] input that is compared with `ignore_index`. The default
+            is "target" if there is such an input.
+        all_ignored: the mean if no token counts: "nan" or "zero".
+        workspace: budget in bytes beyond inputs and outputs: "auto", an int, or "512MiB".
         chunks: number of chunks of tokens, instead of a budget.
-        backend: "auto" (follows the arrays), "cpu", "cuda", "cuda:sm_90", "emu:sm_90", ...; or "reference",
-            the interpreter, which computes in float64 with all logits in memory.
+        backend: "auto" (follows the arrays), "cpu", "cuda", "cuda:sm_90", "emu:sm_90", ...; or
+            "reference", the interpreter, which computes in float64 with all logits in memory.
         weight_layout: "vd" for weights [V, D], "dv" for [D, V].
-        output_dtype: the type of float outputs, or "hidden" for that of the first hidden states or logits.
-            Left out: float32, which kernels write; another type is a conversion of the results.
-        tiles: tile sizes such as "TM=64,TN=128", in the place of the target's own
-            (docs/guides/tile-tables.md). Left out: those of tuning, or of the target's table.
+        output_dtype: the type of float outputs, or "hidden" for the type of the first hidden
+            states or logits. The default is float32, which kernels write; results are converted
+            to another type.
+        tiles: tile sizes such as "TM=64,TN=128", which replace the target's own
+            (docs/guides/tile-tables.md). The default is the sizes of tuning, or of the target's
+            table.
         constants: values of the loss's keyword-only constants.
 
-    Returns: the head. A call of it returns what the loss returns: one array for a bare value, and a named
-        tuple for lt.Outputs, even of one output. So `lt.jit(lt.losses.logprob)` gives a tuple with one field,
-        `logprob`.
+    Returns: the head. A call of it returns one array for a bare value, and a named tuple for
+        lt.Outputs, even with one output. So `lt.jit(lt.losses.logprob)` gives a tuple with one
+        field, `logprob`.
 
     Raises:
         CallTypeError, CallValueError: an option or a constant is not possible.
-        TargetError: `backend` names a target that there is not.
+        TargetError: `backend` names a target that does not exist.
     """
     if not isinstance(loss, Loss):
         raise CallTypeError(f"lt.jit takes a loss, not {loss!r}; decorate the function with lt.loss")
@@ -68,6 +71,6 @@ def jit(
 
 
 def kept_head(loss: Loss, **given: object) -> Head:
-    """What `lt.jit` makes, or a head that was made here before with the same options and constants."""
+    """A new head, or one that was made here before with the same options and constants."""
     head: Head = kept(Head, loss, given)
     return head

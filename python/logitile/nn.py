@@ -28,8 +28,8 @@ class LinearLoss(Module):
         vocab_size: V.
         loss: gets the logits for its first `lt.Logits`.
         bias: a bias [V] for the loss's input `bias`.
-        tied: a module with a `weight` [V, D], such as the embedding: its weight is used, also after it has
-            been replaced. Left out, the module has a weight of its own.
+        tied: a module with a `weight` [V, D], such as the embedding: its weight is used, also after
+            it has been replaced. Left out, the module has a weight of its own.
         device, dtype: of the parameters.
         options: of `lt.jit`, and constants of the loss.
 
@@ -39,7 +39,8 @@ class LinearLoss(Module):
         head: of `lt.jit`.
 
     Raises:
-        CallTypeError: the loss has no input `bias`, `tied` has no weight, or an option is not possible.
+        CallTypeError: the loss has no input `bias`, `tied` has no weight,
+            or an option is not possible.
         CallValueError: a size is not positive, or the tied weight has another shape.
     """
 
@@ -71,7 +72,8 @@ class LinearLoss(Module):
             self.weight = Parameter(torch.empty(shape, device=device, dtype=dtype))
         else:
             _check_tied(tied, shape)
-            self._tied = (tied,)  # in a tuple, so that it is no submodule: its parameters are not ours
+            # in a tuple, so that it is no submodule: its parameters are not ours
+            self._tied = (tied,)
         self.bias = Parameter(torch.empty(vocab_size, device=device, dtype=dtype)) if bias else None
         self.reset_parameters()
 
@@ -82,7 +84,7 @@ class LinearLoss(Module):
         return super().__getattr__(name)
 
     def reset_parameters(self) -> None:
-        """The module's own parameters are drawn anew, as those of torch.nn.Linear are."""
+        """Draws new values for the module's own parameters, like torch.nn.Linear."""
         bound = 1 / math.sqrt(self.hidden_size)
         for parameter in self.parameters():
             torch.nn.init.uniform_(parameter, -bound, bound)
@@ -92,7 +94,8 @@ class LinearLoss(Module):
 
         Args:
             hidden: [..., D].
-            inputs: those of the loss by name, such as `target`; further pairs as `teacher=(hidden, weight)`.
+            inputs: those of the loss by name, such as `target`;
+                further pairs as `teacher=(hidden, weight)`.
 
         Raises:
             CallError: the arguments do not fit.
@@ -103,7 +106,9 @@ class LinearLoss(Module):
         return self.head(**{first: (hidden, self.weight)}, **inputs)
 
     def logits(self, hidden: Tensor) -> Tensor:
-        """The product [..., V] with the weight, with the bias: what the loss starts from. For inference."""
+        """The product [..., V] with the weight, with the bias: what the loss starts from.
+        For inference.
+        """
         return torch.nn.functional.linear(hidden, self.weight, self.bias)
 
     def extra_repr(self) -> str:

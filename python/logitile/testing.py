@@ -1,4 +1,6 @@
-"""`filecheck`: assertions on the text of IR, for users' own tests. It needs the package of that name."""
+"""`filecheck`: assertions on the text of IR, for users' own tests.
+It needs the package of that name.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +15,13 @@ def filecheck(text: str, checks: str) -> None:
 
     Args:
         text: IR, for example from `head.ir`.
-        checks: lines such as `CHECK: logitile.reduce logsumexp`, with or without a leading `//`. CHECK-NEXT,
-            CHECK-NOT, CHECK-DAG, CHECK-COUNT-n, CHECK-SAME, CHECK-LABEL and captures such as `%[[NAME:.*]]`
-            mean what they mean in LLVM's FileCheck.
+        checks: lines such as `CHECK: logitile.reduce logsumexp`, with or without a leading `//`.
+            CHECK-NEXT, CHECK-NOT, CHECK-DAG, CHECK-COUNT-n, CHECK-SAME, CHECK-LABEL and captures
+            such as `%[[NAME:.*]]` mean what they mean in LLVM's FileCheck.
 
     Raises:
-        AssertionError: a line is not found, cannot be read, or there is none; says which line of 'checks' it
-            is and where the search stopped.
+        AssertionError: a line is not found, cannot be read, or there is none; says which line of
+            'checks' it is and where the search stopped.
         ImportError: the package `filecheck` is not installed (pip install filecheck).
     """
     try:

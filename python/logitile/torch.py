@@ -1,5 +1,5 @@
-"""PyTorch: `import logitile.torch` defines the operators of heads, which an exported program needs where
-it is loaded. Calls of heads need no such import. What is here is written in frameworks/torch.
+"""PyTorch: `import logitile.torch` defines the operators of heads, which a process that loads an
+exported program needs. Calls of heads need no such import. The code is in frameworks/torch.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ lt_code logitile::report(const Status &status) noexcept {
 
 /// Needs no memory itself.
 static lt_code reportNoMemory() noexcept {
-  last.shown = {LT_VALUE_ERROR, "the system has no memory left for what the library does; free some, or raise the limit of the process",
+  last.shown = {LT_VALUE_ERROR, "the system has no memory left for the library; free some, or raise the memory limit of the process",
                 "",             "",
                 0,              "",
                 "",             ""};

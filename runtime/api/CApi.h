@@ -1,5 +1,5 @@
-// CApi.h - what the files of the C interface share: objects behind its handles, and the guard
-// around every function. The interface itself is logitile.h.
+// CApi.h - shared by the files of the C interface: objects behind its handles, and the guard around
+// every function. The interface itself is logitile.h.
 #pragma once
 #include "runtime/engine/Engine.h"
 #include "runtime/logitile.h"

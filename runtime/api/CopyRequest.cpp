@@ -1,5 +1,5 @@
-// CopyRequest.cpp - how each type of member is copied and checked. Which members requests and their
-// structs have, Request.def says.
+// CopyRequest.cpp - copies and checks each type of member. Request.def lists the members of
+// requests and of their structs.
 #include "runtime/api/CopyRequest.h"
 #include "compiler/Schedule/TileTable.h"
 #include "runtime/api/Enums.h"

@@ -1,4 +1,4 @@
-// CopyRequest.h - requests of C callers.
+// CopyRequest.h - copies requests of C callers.
 #pragma once
 #include "compiler/Request.h"
 #include "runtime/logitile.h"

@@ -1,5 +1,5 @@
-// StageProcess.cpp - both sides of the process that reads a text. They pass on text, answer and
-// messages as files in memory, which, unlike pipes, nobody has to empty meanwhile.
+// StageProcess.cpp - both sides of the process that reads a text. They pass text, answer and
+// messages as files in memory, which, unlike pipes, need no reader meanwhile.
 #include "runtime/api/StageProcess.h"
 #include "compiler/Text/Confinement.h"
 #include "runtime/engine/Engine.h"
@@ -106,7 +106,7 @@ static Result<std::string> ask(const std::string &text, Stage from, std::string 
   MemoryFile files[3];
   for (const MemoryFile &file : files)
     if (file.number < 0)
-      return failed("no file in memory could be made", errno);
+      return failed("no file in memory could be created", errno);
   if (!writeAll(files[0].number, text) || ::lseek(files[0].number, 0, SEEK_SET) != 0)
     return failed("a text could not be passed on", errno);
   std::string path = besideLibrary("logitile-stage"), first(stageName(from));

@@ -1,6 +1,6 @@
-// StageProcess.h - stages of texts that nobody has checked, made in another process: LLVM and MLIR
-// end theirs over some. That process is a program of its own, not a fork: a fork of a process with
-// threads may wait forever for a lock of one of them.
+// StageProcess.h - makes stages from unchecked texts in another process, because some texts make
+// LLVM and MLIR end theirs. This is a separate program rather than a fork: after a fork, a child
+// may wait for ever for a lock that another thread of the parent held.
 #pragma once
 #include "compiler/Stages.h"
 #include "runtime/support/Status.h"

@@ -1,5 +1,5 @@
-// Arrays.h - the arrays of a caller: what they are called, where they lie, and how their tokens lie
-// in memory. Their elements are the business of Values.h.
+// Arrays.h - the arrays of a caller: their names, addresses and strides. Values.h reads their
+// elements.
 #pragma once
 #include "compiler/Plan/LaunchPlan.h"
 #include "runtime/arrays/Floats.h"

@@ -1,5 +1,5 @@
-// Floats.h - the two 16-bit floats. Code of GPUs shares this file, so it needs no
-// header of the C++ library.
+// Floats.h - the two 16-bit floats. GPU code includes this file, so it uses no header of the C++
+// library.
 #pragma once
 #include "compiler/Plan/ElementType.h"
 

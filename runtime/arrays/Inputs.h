@@ -1,6 +1,5 @@
-// Inputs.h - brings the small inputs of a call into the compact buffers that kernels read, and
-// checks their integers. Hidden states, weights and Dense inputs are read where they are:
-// Binding.h.
+// Inputs.h - copies the small inputs of a call into the compact buffers that kernels read, and
+// checks their integers. Hidden states, weights and Dense inputs are read in place: Binding.h.
 #pragma once
 #include "runtime/arrays/Tokens.h"
 

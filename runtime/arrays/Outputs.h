@@ -1,5 +1,5 @@
-// Outputs.h - brings results from compact buffers into the arrays of a caller: per-token values to
-// their places, sums, roundings, and zeros where no token counts.
+// Outputs.h - copies results from compact buffers into the arrays of a caller: per-token values to
+// their places, sums, roundings, and zeros if no token counts.
 #pragma once
 #include "runtime/arrays/Tokens.h"
 

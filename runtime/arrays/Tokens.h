@@ -1,5 +1,5 @@
-// Tokens.h - which tokens of a call count, and in which rows of the caller's arrays they are.
-// What is done with them is the business of Inputs.h and Outputs.h.
+// Tokens.h - the tokens of a call that count, and their rows in the caller's arrays. Inputs.h and
+// Outputs.h use them.
 #pragma once
 #include "runtime/arrays/Arrays.h"
 

@@ -1,5 +1,5 @@
-// Values.h - elements of a caller's arrays as C++ types: code for each element type.
-// Where arrays lie is the business of Arrays.h.
+// Values.h - elements of a caller's arrays as C++ types: code for each element type. Arrays.h
+// describes the arrays.
 #pragma once
 #include "runtime/arrays/Arrays.h"
 #include <type_traits>

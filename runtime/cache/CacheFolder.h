@@ -1,5 +1,5 @@
-// CacheFolder.h - a folder that nobody but this user can write, and its files: looked at before
-// they are read, and published by one rename. What the files mean is DiskCache's business.
+// CacheFolder.h - a folder that only this user can write, and its files: they are checked before
+// they are read, and published by one rename. DiskCache.h interprets the files.
 #pragma once
 #include "runtime/support/Status.h"
 #include <string_view>

@@ -1,6 +1,5 @@
-// DiskCache.cpp - where entries lie, which one is found, and which go when there is no room. An
-// entry is <folder>/<first two digits of the key>/<key>-<first token count>-<token count behind the
-// last>.plan.
+// DiskCache.cpp - addresses of entries, lookup, and removal when there is no room. An entry is
+// <folder>/<first two digits of the key>/<key>-<first token count>-<end of the token counts>.plan.
 #include "runtime/cache/DiskCache.h"
 #include "compiler/Support/SizeText.h"
 #include <algorithm>
@@ -126,7 +125,7 @@ bool DiskCache::takeEntry(const CacheFolder &shard, const std::string &name, con
     if (!entry.isOk())
       return entry.status();
     if (entry->key != key.bytes)
-      return Status(ErrorCode::Value, "it is that of another program");
+      return Status(ErrorCode::Value, "it belongs to another program");
     if (tokens < entry->plan.tokensFirst || tokens >= entry->plan.tokensEnd)
       return Status(ErrorCode::Value, "its plan is for other numbers of tokens than its name says");
     return take(std::move(*entry));

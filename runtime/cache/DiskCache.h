@@ -1,6 +1,6 @@
 // DiskCache.h - compiled plans that outlive the process: files in a folder that many processes
-// share, the oldest of which go when there is no room. Whatever is wrong with them ends in a notice
-// and a miss, never in an error.
+// share. The oldest are removed when there is no room. Any problem leads to a notice and a miss,
+// never to an error.
 #pragma once
 #include "runtime/cache/CacheFolder.h"
 #include "runtime/cache/DiskEntry.h"

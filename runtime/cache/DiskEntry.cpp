@@ -1,6 +1,6 @@
 // DiskEntry.cpp - the format: a magic word, the checksum of all that follows, a version, the key,
-// the bytes of the plan, and native code with its maker.
-// Nothing is looked at before the checksum is right.
+// the bytes of the plan, and native code with its maker. Nothing is read before the checksum is
+// verified.
 #include "runtime/cache/DiskEntry.h"
 #include "runtime/plan/Bytes.h"
 #include "runtime/plan/PlanFile.h"

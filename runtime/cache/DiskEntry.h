@@ -1,6 +1,5 @@
-// DiskEntry.h - an entry of the disk cache as bytes: a plan, the whole key that it was compiled
-// for, and native code. Where entries lie and who may write them is CacheFolder's and DiskCache's
-// business.
+// DiskEntry.h - an entry of the disk cache as bytes: a plan, the whole key for which it was
+// compiled, and native code. CacheFolder.h and DiskCache.h store entries.
 #pragma once
 #include "runtime/device/Device.h"
 #include <string_view>

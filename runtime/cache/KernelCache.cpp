@@ -1,4 +1,5 @@
-// KernelCache.cpp - who makes a plan, who waits for it, and what goes when there is no room.
+// KernelCache.cpp - which thread makes a plan, which threads wait for it, and removal when there is
+// no room.
 #include "runtime/cache/KernelCache.h"
 #include "runtime/support/Errand.h"
 #include "runtime/support/ForkGuard.h"

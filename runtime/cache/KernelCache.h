@@ -1,5 +1,5 @@
-// KernelCache.h - loaded plans by key and interval of tokens, in memory. A plan that two threads
-// ask for is made once. How plans are made, or found on disk, is the caller's business.
+// KernelCache.h - loaded plans by key and interval of tokens, in memory. If two threads request a
+// plan, it is made once. The caller compiles plans or finds them on disk.
 #pragma once
 #include "compiler/Support/Cancellation.h"
 #include "runtime/plan/LoadedPlan.h"

@@ -148,7 +148,7 @@ Status Binding::bindGradient(const GradientPlan &gradient, const Array &array, c
   }
   TokenLayout layout(tokens.leading, {array.strides, tokens.leading.size()});
   if (!layout.isEven())
-    return Status(ErrorCode::Value, "gradient '" + std::string(array.name) + "' must have tokens that lie evenly; make it contiguous");
+    return Status(ErrorCode::Value, "gradient '" + std::string(array.name) + "' must have evenly spaced tokens; make it contiguous");
   state = {array.bytes(), layout.stride(), array.stride(-1)};
   return Status();
 }

@@ -1,5 +1,5 @@
-// Binding.h - where the buffers of a plan lie in one call: the caller's arrays as they are,
-// everything else in workspace. What small inputs hold is the business of Inputs.h.
+// Binding.h - the addresses of a plan's buffers in one call: the caller's arrays, and everything
+// else in workspace. Inputs.h fills small inputs.
 #pragma once
 #include "runtime/call/Call.h"
 #include "runtime/arrays/Tokens.h"

@@ -1,5 +1,5 @@
-// Call.cpp - the order of things in a call: find tokens, take memory, load inputs, run steps, hand
-// out results.
+// Call.cpp - the steps of a call: find tokens, allocate memory, load inputs, run steps, return
+// results.
 #include "runtime/call/Call.h"
 #include "runtime/support/FloatEnvironment.h"
 #include "runtime/call/HostWork.h"
@@ -271,7 +271,7 @@ Status Call::checkLateDivisor() const {
     return Status();
   return Status(ErrorCode::Value, "the gradients of '" + plan.name +
                                       "' are made together with the loss, but the sum of 'weight' that divides them is known only "
-                                      "afterwards; give a divisor, or have gradients made in a phase of their own");
+                                      "afterwards; give a divisor, or compute gradients in a separate phase");
 }
 
 Status Call::loadCotangents() {
@@ -472,8 +472,8 @@ Result<std::unique_ptr<Saved>> logitile::runForward(const std::shared_ptr<const 
 
 Status logitile::runBackward(const Saved &saved, const CallArguments &arguments, CallReport &report) {
   if (arguments.stream.ordinal != saved.stream.ordinal || arguments.stream.handle != saved.stream.handle)
-    return Status(ErrorCode::Value, "the backward phase is to run on another stream or device than its forward call, which what was "
-                                    "saved may not be ready for; use the same one");
+    return Status(ErrorCode::Value, "the backward phase runs on another stream or device than its forward call, for which the saved "
+                                    "state may not be ready; use the same one");
   DefaultFloatEnvironment environment;
   CallArguments same = arguments;
   same.reduction = saved.reduction;

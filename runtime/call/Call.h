@@ -1,5 +1,5 @@
-// Call.h - running a plan on the arrays of a caller: forward, and where gradients are made apart,
-// backward. Which plan runs is Engine's decision.
+// Call.h - runs a plan on the arrays of a caller: forward, and, if gradients are computed in a
+// separate call, backward. Engine.h chooses the plan.
 #pragma once
 #include "runtime/arrays/Arrays.h"
 #include "runtime/plan/CallRules.h"

@@ -1,6 +1,6 @@
-// ElementWork.h - what a call does with single elements before, between and after the kernels of
-// its plan: tokens that count, small inputs, sums, results. The host does it with loops
-// (HostWork.h), a GPU with kernels of its own (gpu/KernelWork.h).
+// ElementWork.h - the elementwise work of a call before, between and after the kernels of its plan:
+// tokens that count, small inputs, sums, results. The host does it with loops (HostWork.h), a GPU
+// with the runtime's own kernels (gpu/KernelWork.h).
 #pragma once
 #include "runtime/call/Binding.h"
 

@@ -1,5 +1,4 @@
-// HostWork.h - the work on single elements by loops of the host, for devices whose memory it can
-// read.
+// HostWork.h - elementwise work with loops on the host, for devices whose memory the host can read.
 #pragma once
 #include "runtime/call/ElementWork.h"
 

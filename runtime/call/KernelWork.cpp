@@ -15,7 +15,7 @@ Result<Elements> elementsOf(const Array &array, size_t axes) {
   TokenLayout layout(array.extents().first(axes), {array.strides, axes});
   if (layout.dimensionCount() > kMaxAxes)
     return Status(ErrorCode::Value, "'" + std::string(array.name) + "' has " + std::to_string(layout.dimensionCount()) +
-                                        " axes that do not lie evenly; GPUs take at most " + std::to_string(kMaxAxes) +
+                                        " axes that are not evenly spaced; GPUs support at most " + std::to_string(kMaxAxes) +
                                         ": make it contiguous");
   for (const TokenLayout::Dimension &dimension : layout.all()) {
     elements.extents[elements.axes] = dimension.extent;
@@ -81,7 +81,7 @@ Status KernelWork::findTokens(const IgnoreRule &rule, Tokens &tokens) {
       continue; // no kernel of this phase reads it
     FillRows fill{facts(), map(), memory<int32_t>(rows.buffer), {}, rows.units.first, rows.units.unit};
     if (rows.layout.dimensionCount() > kMaxAxes)
-      return Status(ErrorCode::Value, "the leading dimensions of '" + plan.buffers[rows.buffer].name + "' do not lie evenly; make it contiguous");
+      return Status(ErrorCode::Value, "the leading dimensions of '" + plan.buffers[rows.buffer].name + "' are not evenly spaced; make it contiguous");
     for (const TokenLayout::Dimension &dimension : rows.layout.all()) {
       fill.tokens.extents[fill.tokens.axes] = dimension.extent;
       fill.tokens.strides[fill.tokens.axes++] = dimension.stride;

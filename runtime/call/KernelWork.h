@@ -1,5 +1,5 @@
-// KernelWork.h - the work on single elements by kernels of the device: nothing waits for the host.
-// What the kernels do is said in CallKernels.h.
+// KernelWork.h - elementwise work with kernels of the device, so that nothing waits for the host.
+// CallKernels.h declares the kernels.
 #pragma once
 #include "runtime/call/ElementWork.h"
 #include "runtime/gpu/CallKernels.h"

@@ -1,4 +1,4 @@
-// MemoryList.h - the memory that the kernels of one phase may touch, for devices that check every
+// MemoryList.h - the memory that the kernels of one phase may access, for devices that check every
 // access.
 #pragma once
 #include "runtime/call/Binding.h"

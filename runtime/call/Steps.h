@@ -1,5 +1,5 @@
-// Steps.h - executes the steps of a plan: the arguments of each launch. Which launches there are is
-// the business of plan/Launches.h, where buffers lie that of Binding.h.
+// Steps.h - executes the steps of a plan: the arguments of each launch. plan/Launches.h lists the
+// launches, Binding.h has the addresses of buffers.
 #pragma once
 #include "runtime/call/Binding.h"
 #include "runtime/plan/Launches.h"

@@ -1,4 +1,4 @@
-// CpuModel.h - which processor this machine has.
+// CpuModel.h - the processor of this machine.
 #pragma once
 #include <string>
 

@@ -1,5 +1,4 @@
-// CpuRates.h - what a core of this machine does in a second. Who decides by that is
-// CpuPlatform.cpp.
+// CpuRates.h - the rates of a core of this machine. CpuPlatform.cpp uses them.
 #pragma once
 #include "compiler/Backends/CPU/Tier.h"
 #include "compiler/Target/Machine.h"

@@ -54,7 +54,7 @@ void logitile_ldtilecfg(const void *configuration) {
     std::memcpy(&rowBytes, bytes + 16 + 2 * i, sizeof rowBytes);
     const int rows = bytes[48 + i];
     if (rows > kRows || rowBytes > kRowBytes || (rows == 0) != (rowBytes == 0) || (i >= kTiles && rows != 0))
-      fault("ldtilecfg", "a tile has a shape that there is not");
+      fault("ldtilecfg", "a tile has an impossible shape");
     if (i < kTiles)
       registers.tiles[i].rows = rows, registers.tiles[i].bytes = rowBytes;
   }

@@ -1,5 +1,5 @@
-// EmulatedTiles.h - the instructions on tile registers of AMX as functions, for code of the target
-// "cpu:amx_bf16_emulated".
+// EmulatedTiles.h - functions that replace the instructions on tile registers of AMX, for code of
+// the target "cpu:amx_bf16_emulated".
 #pragma once
 #include <cstdint>
 

@@ -1,5 +1,4 @@
-// ObjectLoader.h - brings compiled code into this process: an object file, or an archive of them.
-// Where they come from is the compiler's or the cache's business.
+// ObjectLoader.h - loads compiled code into this process: an object file, or an archive of them.
 #pragma once
 #include "runtime/support/Interrupt.h"
 #include <cstdint>

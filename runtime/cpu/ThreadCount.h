@@ -1,4 +1,4 @@
-// ThreadCount.h - how many threads a program should use.
+// ThreadCount.h - the number of threads that a program should use.
 #pragma once
 #include "runtime/support/Status.h"
 #include <string>

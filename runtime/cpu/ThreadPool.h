@@ -1,5 +1,5 @@
-// ThreadPool.h - runs the tasks of a launch on threads of our own.
-// What a task computes must not depend on the thread that runs it.
+// ThreadPool.h - runs the tasks of a launch on the library's own threads. The result of a task must
+// not depend on the thread that runs it.
 #pragma once
 #include "runtime/support/ForkGuard.h"
 #include "runtime/support/Interrupt.h"

@@ -1,5 +1,4 @@
-// Assemble.h - PTX to the device's own instructions, by the driver. Loading them is ContextModule's
-// business.
+// Assemble.h - makes the driver assemble PTX for the device. ContextModule.h loads the result.
 #pragma once
 #include "compiler/Plan/LaunchPlan.h"
 #include "runtime/cuda/Contexts.h"

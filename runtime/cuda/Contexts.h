@@ -1,5 +1,5 @@
-// Contexts.h - in which context of the driver calls run: the caller's where there is one of the
-// device, else the primary one.
+// Contexts.h - the driver context in which a call runs: the caller's context if it belongs to the
+// device, and otherwise the primary context.
 #pragma once
 #include "runtime/cuda/Driver.h"
 #include "runtime/gpu/CallKernels.h"

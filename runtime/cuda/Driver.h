@@ -1,6 +1,6 @@
-// Driver.h - the functions of NVIDIA's driver that the runtime calls, in declarations of its own:
-// nothing of CUDA has to be installed to build. The library is opened when a call needs it; what is
-// done with it is in the files beside this one.
+// Driver.h - the functions of NVIDIA's driver that the runtime calls, in its own declarations, so
+// that the build needs no part of CUDA. The library is opened when a call needs it; other files of
+// this folder use it.
 #pragma once
 #include "runtime/support/Status.h"
 #include <cstddef>

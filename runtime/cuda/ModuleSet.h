@@ -1,4 +1,4 @@
-// ModuleSet.h - the same code in every context that calls come from.
+// ModuleSet.h - the same code in every context from which calls come.
 #pragma once
 #include "runtime/device/Device.h"
 #include "runtime/cuda/ContextModule.h"

@@ -1,5 +1,5 @@
-// StreamMemory.h - workspace on a device: from the framework that calls, else from the driver's
-// pool, in the order of a stream. What lies where in it is the layout of the launch plan.
+// StreamMemory.h - workspace on a device: from the calling framework, or else from the driver's
+// pool, in stream order. The launch plan has the layout.
 #pragma once
 #include "runtime/device/Device.h"
 #include "runtime/cuda/Contexts.h"

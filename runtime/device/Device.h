@@ -1,5 +1,5 @@
-// Device.h - what the runtime needs of a device: code brought in, kernels launched, memory for
-// calls. Each kind of device has a folder of its own.
+// Device.h - the interface of a device for the runtime: loading code, launching kernels, memory for
+// calls. Each kind of device has its own folder.
 #pragma once
 #include "compiler/Plan/LaunchPlan.h"
 #include "runtime/device/KernelCounters.h"

@@ -1,4 +1,4 @@
-// KernelCounters.h - what a launch did, on devices that count it. Only the emulator does.
+// KernelCounters.h - counters of a launch, on devices that count. Only the emulator does.
 #pragma once
 #include <cstdint>
 

@@ -1,5 +1,5 @@
-// Platform.h - a kind of device, and the registry that finds it by the prefix of a target's name.
-// What the compiler has for the same targets is a Backend (compiler/Target/Backend.h).
+// Platform.h - a kind of device, and the registry that finds it by the prefix of a target's name. A
+// Backend of the compiler (compiler/Target/Backend.h) has the same prefix.
 #pragma once
 #include "compiler/Target/Machine.h"
 #include "runtime/device/Device.h"

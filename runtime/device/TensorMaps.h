@@ -1,5 +1,5 @@
-// TensorMaps.h - what tensor maps say, and when there can be one. How they are encoded is the
-// business of each device.
+// TensorMaps.h - what a tensor map describes, and when an array can have one. Each device encodes
+// maps.
 #pragma once
 #include "compiler/Plan/ElementType.h"
 #include "runtime/support/Status.h"

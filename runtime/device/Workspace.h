@@ -1,5 +1,5 @@
-// Workspace.h - the allocator of host memory that calls need for themselves: large blocks that are
-// kept for later calls. What lies where in a block is the layout of the launch plan.
+// Workspace.h - the allocator of host memory for calls: large blocks that are kept for later calls.
+// The launch plan has the layout of a block.
 #pragma once
 #include "runtime/support/ForkGuard.h"
 #include "runtime/support/Status.h"

@@ -1,5 +1,5 @@
-// EmulatorDevice.h - GPU kernels of a plan run by the emulator, in memory of the host. Every access
-// is checked.
+// EmulatorDevice.h - runs the GPU kernels of a plan in the emulator, in memory of the host. Every
+// access is checked.
 #pragma once
 #include "runtime/device/Device.h"
 #include "runtime/gpu/IndexReport.h"

@@ -1,5 +1,5 @@
-// HostCode.h - LLVM's code generator for this machine, for the emulator: it makes modules of LLVM
-// IR that the host can compile.
+// HostCode.h - LLVM's code generator for this machine, for the emulator: it compiles LLVM IR for
+// the host.
 #pragma once
 #include "runtime/emulator/Interface.h"
 

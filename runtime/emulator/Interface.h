@@ -1,5 +1,5 @@
-// Interface.h - what the runtime and the emulator's library ask of each other. Each of the two has
-// a C++ library of its own inside, so only plain data crosses, and no function here throws.
+// Interface.h - the functions that the runtime and the emulator's library call in each other. Each
+// of the two contains its own C++ library, so only plain data crosses, and no function here throws.
 #pragma once
 #include "runtime/support/Interrupt.h"
 #include "runtime/device/KernelCounters.h"

@@ -1,5 +1,5 @@
-// Library.h - the emulator's library, opened when a call first needs it. What it offers is
-// Interface.h.
+// Library.h - the emulator's library, opened when a call first needs it. Interface.h declares its
+// functions.
 #pragma once
 #include "runtime/support/Status.h"
 #include "runtime/emulator/HostCode.h"

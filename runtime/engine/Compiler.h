@@ -1,5 +1,5 @@
-// Compiler.h - what the C interface asks of the compiler, if its library has one. Requests.cpp
-// answers where there is one, WithoutCompiler.cpp in the library that only runs plans.
+// Compiler.h - the interface of the compiler to the C interface. Requests.cpp implements it, or
+// WithoutCompiler.cpp in the library that only runs plans.
 #pragma once
 #include "compiler/Target/Machine.h"
 #include "runtime/engine/Engine.h"

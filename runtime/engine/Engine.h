@@ -1,5 +1,5 @@
-// Engine.h - from a request to a plan that runs: key, caches, compiler, device. The only class that
-// sees everything. What a call does is Call.h.
+// Engine.h - from a request to a plan that runs: key, caches, compiler, device. Only this class
+// uses all of them. Call.h runs a call.
 #pragma once
 #include "runtime/call/Call.h"
 #include "runtime/cache/DiskCache.h"

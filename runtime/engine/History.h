@@ -1,5 +1,5 @@
-// History.h - what the runtime did lately, as plain data: one record for each phase of a call that
-// ran. Tests and users read it; nothing in the runtime depends on it.
+// History.h - records of the runtime's last calls, as plain data: one record for each phase of a
+// call. Tests and users read them; nothing in the runtime depends on them.
 #pragma once
 #include "runtime/call/Call.h"
 #include "runtime/support/ForkGuard.h"

@@ -1,5 +1,4 @@
-// PlanMaker.h - what an engine makes plans with. Loading them is Engine.cpp; compiling them is
-// Requests.cpp.
+// PlanMaker.h - how an engine makes plans. Engine.cpp loads them; Requests.cpp compiles them.
 #pragma once
 #include "runtime/device/Platform.h"
 #include "runtime/engine/Engine.h"

@@ -1,6 +1,5 @@
-// CallKernels.h - what the runtime's own GPU kernels take: the work on single elements around the
-// kernels of a plan, for devices whose memory the host cannot read. Host and device compile this
-// file.
+// CallKernels.h - arguments of the runtime's own GPU kernels: elementwise work around the kernels
+// of a plan, for devices whose memory the host cannot read. Host and device compile this file.
 #pragma once
 #include "runtime/arrays/Floats.h"
 

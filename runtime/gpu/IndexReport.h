@@ -1,5 +1,5 @@
-// IndexReport.h - indices outside the vocabulary that kernels have met. Nothing waits for a GPU, so
-// they are told late.
+// IndexReport.h - reports of indices outside the vocabulary from kernels. Nothing waits for a GPU,
+// so they arrive late.
 #pragma once
 #include "runtime/support/ForkGuard.h"
 #include "runtime/support/Status.h"

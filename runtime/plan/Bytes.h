@@ -1,5 +1,5 @@
-// Bytes.h - numbers, texts and lists as bytes and back: what files of the runtime are made of.
-// Numbers are 64-bit little-endian words; texts and lists have their length before them.
+// Bytes.h - numbers, texts and lists as bytes and back, for files of the runtime. Numbers are
+// 64-bit little-endian words; texts and lists have their length before them.
 #pragma once
 #include "dialect/types/Enums.h"
 #include <cstdint>

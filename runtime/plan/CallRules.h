@@ -1,5 +1,5 @@
-// CallRules.h - how calls reduce their loss and tell ignored tokens. A saved plan holds what it was
-// saved for.
+// CallRules.h - how calls reduce their loss and recognise ignored tokens. A saved plan contains
+// these rules.
 #pragma once
 #include "dialect/types/Enums.h"
 #include <cstdint>

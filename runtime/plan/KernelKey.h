@@ -1,6 +1,6 @@
-// KernelKey.h - what makes two programs the same: a digest of the request and of the compiler that
-// serves it. Never of paths, line numbers or numbers of tokens; plans for several intervals of
-// tokens share a key.
+// KernelKey.h - the identity of a program: a digest of the request and of the compiler. It does not
+// contain paths, line numbers or numbers of tokens; plans for several intervals of tokens share a
+// key.
 #pragma once
 #include "compiler/Request.h"
 #include <array>

@@ -1,6 +1,5 @@
-// Launches.h - the launches of a plan one after the other: its loops over tokens and vocabulary
-// splits, and what the scalars of a kernel are in each launch. Arguments and devices are the
-// business of runtime/call.
+// Launches.h - iterates over the launches of a plan: its loops over tokens and vocabulary splits,
+// and the scalars of a kernel in each launch. runtime/call has arguments and devices.
 #pragma once
 #include "compiler/Plan/LaunchPlan.h"
 #include "runtime/support/Status.h"

@@ -1,5 +1,5 @@
-// LoadedPlan.h - a launch plan with its code in memory, checked, and with the buffers that calls
-// need looked up once.
+// LoadedPlan.h - a launch plan with its code in memory, checked, and with the buffers of calls
+// looked up once.
 #pragma once
 #include "runtime/device/Device.h"
 #include "runtime/plan/KernelKey.h"

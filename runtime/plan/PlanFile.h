@@ -1,5 +1,5 @@
-// PlanFile.h - launch plans as bytes: what is saved by users and kept on disk.
-// The bytes hold code for one target; whoever loads them trusts them as he trusts a shared library.
+// PlanFile.h - launch plans as bytes, for saved plans and the disk cache. The bytes hold code for
+// one target; whoever loads them has to trust them like a shared library.
 #pragma once
 #include "compiler/Plan/LaunchPlan.h"
 #include "runtime/plan/CallRules.h"

@@ -1,4 +1,4 @@
-// PlanOrigin.h - how a plan came into memory, and what that took.
+// PlanOrigin.h - where a plan came from, and the time that took.
 #pragma once
 #include "compiler/Stages.h"
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Errand.h - long work on a thread of its own. Those who wait for it may leave, and the size of
-// their stacks does not matter.
+// Errand.h - background jobs: long work on a separate thread. Those who wait for it may leave, and
+// the size of their stacks does not matter.
 #pragma once
 #include "compiler/Support/Cancellation.h"
 #include "runtime/support/Interrupt.h"

@@ -1,5 +1,5 @@
-// FloatEnvironment.h - the floating-point environment that everything of a call runs in: one
-// whatever the caller has set, except for what becomes of subnormal numbers.
+// FloatEnvironment.h - the floating-point environment of a call. It is the same whatever the caller
+// has set, except for the treatment of subnormal numbers.
 #pragma once
 #include <cfenv>
 #include <cstdint>

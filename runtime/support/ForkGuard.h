@@ -1,6 +1,6 @@
-// ForkGuard.h - mutexes that a fork finds unlocked, and a number that tells a forked process from
-// its parent. Threads do not survive a fork: a lock that one of them held would stay locked in the
-// child for ever.
+// ForkGuard.h - mutexes that are unlocked at a fork, and a number that distinguishes a forked
+// process from its parent. Threads do not survive a fork: a lock that one of them held would stay
+// locked in the child for ever.
 #pragma once
 #include <cstdint>
 #include <mutex>

@@ -1,4 +1,4 @@
-// Interrupt.h - how the caller of the library is asked whether to stop.
+// Interrupt.h - asks the caller of the library whether to stop.
 #pragma once
 #include <chrono>
 #include <cstdint>

@@ -1,5 +1,4 @@
-// NewPages.h - large memory that is new to the process gets its pages sooner than one fault at a
-// time.
+// NewPages.h - provides the pages of large new memory sooner than with one page fault at a time.
 #pragma once
 #include <cstdint>
 

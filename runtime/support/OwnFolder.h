@@ -1,4 +1,4 @@
-// OwnFolder.h - where this library lies, for the files that belong beside it.
+// OwnFolder.h - the folder of this library, in which other files of the installation are.
 #pragma once
 #include <string>
 

@@ -1,4 +1,4 @@
-// Status.h - what a step of the runtime ends in: success, or an error with a code and a text for
+// Status.h - the result of a step of the runtime: success, or an error with a code and a text for
 // the user. Nothing here throws; CApi.cpp turns a Status into a code for C.
 #pragma once
 #include <cstdint>

@@ -1,4 +1,6 @@
-"""The libraries for programs in C and C++ as `cmake --install` leaves them: their size, and examples/c built against them."""
+"""The libraries for programs in C and C++ as `cmake --install` leaves them: their size,
+and examples/c built against them.
+"""
 from __future__ import annotations
 
 import pathlib

@@ -1,6 +1,8 @@
-"""The artefact of package.sh: what is in it, its size, and what gpu_check.sh says where there is no GPU.
+"""The artefact of package.sh: what is in it, its size,
+and what gpu_check.sh says where there is no GPU.
 
-It is unpacked away from the tree and runs with an empty environment, so that nothing of the tree can help it.
+It is unpacked away from the tree and runs with an empty environment,
+so that nothing of the tree can help it.
 """
 from __future__ import annotations
 
@@ -38,7 +40,9 @@ def unpacked(archive: pathlib.Path, tmp_path_factory: pytest.TempPathFactory) ->
 
 
 def alone(root: pathlib.Path, *command: str) -> subprocess.CompletedProcess[str]:
-    """Runs a command in the artefact, with no variable of this process and with the system's tools alone."""
+    """Runs a command in the artefact, with no variable of this process and with the
+    system's tools alone.
+    """
     environment = {"PATH": "/usr/bin:/bin", "HOME": str(root), "PYTHON": sys.executable}
     return subprocess.run(command, cwd=root, env=environment, text=True, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, timeout=1500)

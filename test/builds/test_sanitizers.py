@@ -1,7 +1,8 @@
-"""Unit tests and a part of the Python tests, with our own code under the address and undefined-behaviour sanitizers.
+"""Unit tests and a part of the Python tests,
+with our own code under the address and undefined-behaviour sanitizers.
 
-The build is in build-san, beside the usual one, and is kept. LLVM's archives are not instrumented: what comes from
-them is checked only where it meets our code.
+The build is in build-san, beside the usual one, and is kept. LLVM's archives are not instrumented:
+what comes from them is checked only where it meets our code.
 """
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ PYTHON_TESTS = [
     "test/python/runtime/test_native.py", "test/python/calls/test_calls.py", "test/python/calls/test_call_errors.py",
     "test/e2e/numbers/test_corners.py",
 ]  # fmt: skip
-# What a build without optimisation and with other libraries cannot pass: limits of time, names in the core.
+# What a build without optimisation and with other libraries cannot pass: limits of time,
+# names in the core.
 LEFT_OUT = ["test_the_libraries_export_and_need_little", "test_a_warm_call_costs_little"]
 # Containers and allocators of LLVM do not tell the sanitizer what they do with their memory.
 ADDRESS_OPTIONS = "detect_container_overflow=0:allow_user_poisoning=0"
@@ -46,7 +48,9 @@ def test_unit_tests_pass():
 
 @pytest.mark.parametrize("file", PYTHON_TESTS)
 def test_python_tests_pass(file: str):
-    """Python itself is not instrumented: the sanitizer is loaded before it, and its own leaks do not count."""
+    """Python itself is not instrumented: the sanitizer is loaded before it,
+    and its own leaks do not count.
+    """
     name = run(["clang-22", "-print-file-name=libclang_rt.asan-x86_64.so"], limit=60).strip()
     assert pathlib.Path(name).is_absolute(), "the sanitizer's shared library is missing: libclang-rt-22-dev"
     chosen = f"not ({' or '.join(LEFT_OUT)})"

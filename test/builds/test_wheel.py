@@ -1,4 +1,6 @@
-"""The wheel that `pip install .` makes: what is in it, what it needs, and that it works away from the tree."""
+"""The wheel that `pip install .` makes: what is in it, what it needs,
+and that it works away from the tree.
+"""
 from __future__ import annotations
 
 import pathlib

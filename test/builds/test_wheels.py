@@ -1,4 +1,6 @@
-"""The wheels of python/build_wheels.py: one for each Python that is here, each installed and run in an empty environment."""
+"""The wheels of python/build_wheels.py: one for each Python that is here,
+each installed and run in an empty environment.
+"""
 from __future__ import annotations
 
 import pathlib

@@ -119,7 +119,7 @@ logitile.program @a vocab 5 outputs [] indices [] checked [] {
 logitile.program @a vocab 5 outputs [] indices [] checked [] {
   logitile.gradient {
     %d = logitile.input token "d" : f32
-    // expected-error @+1 {{'logitile.adjoint' op has a factor that no finish gives: it lies in memory}}
+    // expected-error @+1 {{'logitile.adjoint' op has a factor that is not a result of a finish; factors are read from memory}}
     logitile.adjoint logits "z" dense %d times %d
   }
 }

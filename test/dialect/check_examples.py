@@ -1,9 +1,10 @@
-"""Parses every ```mlir block of the .td descriptions with logitile-opt: the reference shows only valid IR.
+"""Parses every ```mlir block of the .td descriptions with logitile-opt: the reference
+shows only valid IR.
 
-An example names values that it does not define. Each gets a definition behind the example, in a module, where
-order does not matter; its type is the one that the parser names when it meets a definition of the wrong type.
-Examples of parts (an adjoint, a sweep, ...) stand inside what they need. Types and attributes stand
-one to a line.
+An example names values that it does not define. Each gets a definition behind the example, in a
+module, where order does not matter; its type is the one that the parser names when it meets a
+definition of the wrong type. Examples of parts (an adjoint, a sweep, ...) stand inside what they
+need. Types and attributes stand one to a line.
 
 Run as: check_examples.py LOGITILE_OPT.
 """
@@ -97,7 +98,9 @@ def parse(tool: str, text: str) -> str:
 
 
 def parse_open(tool: str, text: str) -> str:
-    """Parses a text whose undefined values get definitions, whose types are read off the parser's notes."""
+    """Parses a text whose undefined values get definitions,
+    whose types are read off the parser's notes.
+    """
     defined = set(re.findall(r"(%\w+)(?::\d+)? =", text)) | set(re.findall(r"[(,]\s*(%\w+):", text))
     types = dict.fromkeys(sorted(set(re.findall(r"%\w+", text)) - defined), "none")
     while True:

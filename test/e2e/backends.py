@@ -1,8 +1,10 @@
-"""Where the calls of a test run. Tests marked `emulated` run on the CPU and on the emulator of a GPU.
+"""Where the calls of a test run. Tests marked `emulated` run on the CPU and on the
+emulator of a GPU.
 
-The emulator runs the plan and the kernels of that GPU, and a fault that it finds is an error of the call. So
-a test that passes there has right numbers and no report. With LOGITILE_TEST_BACKEND=cuda the same tests run
-on a GPU in its place: the arrays of their calls are moved there and the results back.
+The emulator runs the plan and the kernels of that GPU, and a fault that it finds is an error of the
+call. So a test that passes there has right numbers and no report. With LOGITILE_TEST_BACKEND=cuda
+the same tests run on a GPU in its place: the arrays of their calls are moved there and the results
+back.
 """
 
 from __future__ import annotations
@@ -29,7 +31,9 @@ def is_on_gpu(backend):
 
 
 def moved(item, backend):
-    """An argument of a call where the backend reads it. What starts within 16 bytes does so there as well."""
+    """An argument of a call where the backend reads it.
+    What starts within 16 bytes does so there as well.
+    """
     if not is_on_gpu(backend):
         return item
     if isinstance(item, tuple):

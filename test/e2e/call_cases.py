@@ -1,4 +1,5 @@
-"""Calls of a head as data, legal ones and wrong ones: what a fuzzer draws, and how arguments are made of it.
+"""Calls of a head as data, legal ones and wrong ones: what a fuzzer draws,
+and how arguments are made of it.
 
 A case is printed whole before it runs, so that a crash leaves its input behind.
 """
@@ -90,7 +91,7 @@ class Case:
     is_legal: bool = True
 
 
-# ---- legal calls -------------------------------------------------------------------------------------------
+# ---- legal calls ---------------------------------------------------------------------------------
 
 LAYOUTS = ("rows", "columns", "backwards", "steps", "shared", "read-only", "offset")
 FLOATS = ("float16", "float32", "float64")
@@ -144,7 +145,7 @@ def legal_cases(draw):
     return Case(draw(st.sampled_from(["call", "value_and_grad"])), options, arguments, keywords, vocab)
 
 
-# ---- wrong calls -------------------------------------------------------------------------------------------
+# ---- wrong calls ---------------------------------------------------------------------------------
 
 OBJECTS = (
     "None",
@@ -362,7 +363,7 @@ CHANGES = (
 )
 
 
-# ---- arguments ---------------------------------------------------------------------------------------------
+# ---- arguments -----------------------------------------------------------------------------------
 
 
 def made(item, name, vocab):

@@ -45,8 +45,9 @@ def run(case):
 
 
 def precision(case):
-    """The coarsest type of a case; None where its numbers are so large that float32 is far from float64, or a
-    scalar is NaN, which leaks from a branch not taken (test_corners has that as a known failure).
+    """The coarsest type of a case; None where its numbers are so large that float32 is far from
+    float64, or a scalar is NaN, which leaks from a branch not taken (test_corners has that as a
+    known failure).
     """
     parts = [p for item in case.arguments.values() for p in (item if isinstance(item, tuple) else (item,))]
     given = [part for part in parts if isinstance(part, Given)]

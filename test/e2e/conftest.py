@@ -12,7 +12,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 BUILD = pathlib.Path(os.environ.get("LOGITILE_BUILD", HERE.parents[1] / "build"))
 HELPERS = (HERE.parent / "python", HERE)
 for folder in (*sorted(HERE.glob("*/")), BUILD / "python", HERE.parents[1] / "examples", *HELPERS):
-    sys.path.insert(0, str(folder))  # before what PYTHONPATH names, even where it names this one too
+    # before what PYTHONPATH names, even where it names this one too
+    sys.path.insert(0, str(folder))
 
 import backends  # noqa: E402
 import pytest  # noqa: E402

@@ -108,7 +108,9 @@ def reducing(rank, count, all_ignored, kind):
 
 
 def leading_axes(rank, count):
-    """Sequences [batch, tokens] that are split along the tokens, into unequal parts; weights as [D, V]."""
+    """Sequences [batch, tokens] that are split along the tokens, into unequal parts;
+    weights as [D, V].
+    """
     mesh = mesh_of("slices", count)
     hidden, weight, target = data()
     hidden, target = hidden[:21].reshape(3, 7, HIDDEN), target[:21].reshape(3, 7)
@@ -179,7 +181,8 @@ def under_fsdp(rank, count):
     wrapped(leaf, target[part]).backward()
     whole = [array.clone().requires_grad_() for array in (hidden, weight)]
     head(*whole, target=target).backward()
-    assert_close(leaf.grad, 2 * whole[0].grad[part], rtol=1e-5, atol=1e-6)  # FSDP averages weights alone
+    # FSDP averages weights alone
+    assert_close(leaf.grad, 2 * whole[0].grad[part], rtol=1e-5, atol=1e-6)
     assert_close(model.weight.grad.full_tensor(), whole[1].grad, rtol=1e-5, atol=1e-6)
 
 

@@ -1,8 +1,9 @@
-"""Runs many random losses and tells which results are wrong: see fuzz_verdict.py for what that means.
+"""Runs many random losses and tells which results are wrong. fuzz_verdict.py says what that means.
 
-    test/e2e/fuzz_losses.py --seeds 0:20000 --jobs 2 --out results.jsonl   # may be stopped and started again
-    test/e2e/fuzz_losses.py --show 1234                                    # one case, with its errors
-    test/e2e/fuzz_losses.py --reduce 1234                                  # the smallest text that is wrong
+    test/e2e/fuzz_losses.py --seeds 0:20000 --jobs 2 --out results.jsonl   # can be resumed
+    test/e2e/fuzz_losses.py --seeds 10000000:10002000 --backend emu:sm_80  # factored gradients
+    test/e2e/fuzz_losses.py --show 1234     # one case, with its errors
+    test/e2e/fuzz_losses.py --reduce 1234   # the smallest text that is wrong
 
 Blocks of seeds run in processes of their own, so that a crash or a hang is one of the results.
 """
@@ -59,7 +60,8 @@ def run_block(seeds, backend):
 
 
 def limit(seconds, wait):
-    """Ends this process, with its stacks, after so many seconds of the processor from now, or of the clock.
+    """Ends this process, with its stacks, after so many seconds of the processor from now,
+    or of the clock.
 
     How long a seed takes by the clock depends on what else the machine does.
     """
@@ -67,7 +69,7 @@ def limit(seconds, wait):
     faulthandler.dump_traceback_later(wait, exit=True)
 
 
-# ---- many of them ------------------------------------------------------------------------------------------
+# ---- many of them --------------------------------------------------------------------------------
 
 
 def results_of(seeds, backend, tell):
@@ -141,7 +143,7 @@ def summary(results):
     )
 
 
-# ---- one of them -------------------------------------------------------------------------------------------
+# ---- one of them ---------------------------------------------------------------------------------
 
 
 def show(seed):

@@ -16,7 +16,9 @@ from fuzz_verdict import HIDDENS, TOKENS, VOCABS, Case
 
 
 def reduced(case: Case) -> Case:
-    """The smallest case that was found to fail in the same way, or the case itself if it does not fail."""
+    """The smallest case that was found to fail in the same way,
+    or the case itself if it does not fail.
+    """
     wanted = symptom(case)
     if wanted is None:
         return case
@@ -30,7 +32,8 @@ def symptom(case: Case) -> str | None:
     """How a case fails."""
     try:
         verdict = fuzz_verdict.verdict(case)
-    except Exception as error:  # of the compiler or of torch: a text that no longer fits together, mostly
+    except Exception as error:
+        # of the compiler or of torch: a text that no longer fits together, mostly
         return type(error).__name__
     if verdict.kind == "wrong":
         return "wrong" if np.isfinite([error for error, _ in verdict.errors.values()]).all() else "not finite"
@@ -60,7 +63,7 @@ class Reducer:
         return symptom(case) == self.wanted
 
 
-# ---- calls -------------------------------------------------------------------------------------------------
+# ---- calls ---------------------------------------------------------------------------------------
 
 
 def simpler_calls(case: Case) -> Iterator[Case]:
@@ -84,7 +87,7 @@ def simpler_calls(case: Case) -> Iterator[Case]:
             yield dataclasses.replace(case, loss=dataclasses.replace(case.loss, scale=scale))
 
 
-# ---- texts -------------------------------------------------------------------------------------------------
+# ---- texts ---------------------------------------------------------------------------------------
 
 
 def with_body(case, body):

@@ -1,15 +1,15 @@
 """Calls of random losses, and whether what a head returns is wrong.
 
-The losses are not well-conditioned, so there must first be a right answer. It is what dense torch makes of
-the text of the loss in float64. A result is *decided* where torch in float32 finds it too, within DECIDED:
-for several orders of the vocabulary and the hidden axis and, unless logits lie on a grid, after changes of
-all inputs by a rounding. Elementary functions are then off by a unit in the last place, as those of any
-library may be. So a comparison that a rounding could turn decides nothing, while a value that is
-compared with itself does. A decided result is wrong if it is further than WRONG from the
-answer, or not finite. Answers that are not finite decide nothing; neither do gradients beside such outputs,
-nor the indices of a list of them.
-What docs/language.md allows beyond that follows from the largest exponent and the parts of a gradient. Losses
-with an exponent of plus infinity decide nothing.
+The losses are not well-conditioned, so there must first be a right answer. It is what dense torch
+makes of the text of the loss in float64. A result is *decided* where torch in float32 finds it too,
+within DECIDED: for several orders of the vocabulary and the hidden axis and, unless logits lie on a
+grid, after changes of all inputs by a rounding. Elementary functions are then off by a unit in the
+last place, as those of any library may be. So a comparison that a rounding could turn decides
+nothing, while a value that is compared with itself does. A decided result is wrong if it is further
+than WRONG from the answer, or not finite. Answers that are not finite decide nothing; neither do
+gradients beside such outputs, nor the indices of a list of them.
+What docs/language.md allows beyond that follows from the largest exponent and the parts of a
+gradient. Losses with an exponent of plus infinity decide nothing.
 """
 
 from __future__ import annotations
@@ -22,9 +22,10 @@ import logitile as lt
 import numpy as np
 import torch
 from accuracy import UNIT, Arguments
+from factored_specs import factored_loss
 from gate import LEAST, Sample, natural_sizes
 from logitile.spec.gradient_flow import differentiable_outputs, reached_inputs
-from schedules import smallest_workspace
+from schedules import gradients_apart, smallest_workspace
 from wild_specs import WildLoss, wild_loss
 
 DECIDED, WRONG = 1e-5, 1e-3
@@ -36,6 +37,7 @@ LARGEST = 1e10  # of more, a logsumexp in float64 is off by more than a tenth of
 TOKENS = (1, 2, 5, 16, 17, 33, 48, 64, 70, 130)
 VOCABS = (1, 2, 3, 7, 16, 17, 33, 64, 65, 100, 129, 257, 1000)
 HIDDENS = (1, 2, 3, 8, 17, 33, 64)
+FIRST_FACTORED = 10**7  # seeds from here on are of losses whose gradient a GPU may store in a sweep
 
 
 @dataclass
@@ -50,11 +52,12 @@ class Case:
     options: dict  # of lt.jit; "workspace": "least" is the smallest that works
     ignored: float = 0.0  # the share of tokens that are ignored
     scaled: bool = False  # gradients are float32 whatever the type of hidden states
+    apart: bool = False  # gradients are made in a phase of their own
 
     def __str__(self):
         shape = f"N={self.tokens} V={self.vocab} D={self.hidden} {self.dtype} {self.options}"
         numbers = f"grid={self.loss.grid} scale={self.loss.scale:g} bias={self.loss.bias:g}"
-        return f"{shape} ignored={self.ignored} {numbers}"
+        return f"{shape} ignored={self.ignored} apart={self.apart} {numbers}"
 
     def sample(self):
         """The call; None where no output leads to a float input."""
@@ -83,8 +86,26 @@ class Case:
         return reaching
 
 
+def factored_case(seed):
+    """A case of a loss whose gradient a GPU may store in the first sweep."""
+    loss = factored_loss(seed)
+    rng = np.random.default_rng([19, seed])
+    options = {"reduction": str(rng.choice(["mean", "sum", "none", "none"]))}
+    ignored = 0.0
+    if "y" in loss.inputs and rng.random() < 0.3:
+        options["ignore"], ignored = "y", float(rng.choice([0.1, 0.9]))
+    is_apart = bool(rng.random() < 0.5)
+    if not is_apart and rng.random() < 0.3:
+        options["chunks"] = int(rng.choice([1, 2, 3]))
+    tokens, vocab = int(rng.choice(TOKENS)), int(rng.choice(VOCABS))
+    hidden = tuple(int(size) for size in rng.choice(HIDDENS, 2))
+    return Case(loss, tokens, vocab, hidden, "bfloat16", options, ignored, bool(rng.random() < 0.5), is_apart)
+
+
 def case(seed):
     """The case of that seed; the same on every machine."""
+    if seed >= FIRST_FACTORED:
+        return factored_case(seed)
     loss = wild_loss(seed)
     rng = np.random.default_rng([11, seed])
     options = {"reduction": str(rng.choice(["mean", "sum", "none"]))}
@@ -129,7 +150,8 @@ class Text(Arguments):
         """The same with an input of its own for each use of 'name', and the names of these.
 
         Args:
-            is_by_token: each has one for each token, too, so that gradients are not summed over tokens.
+            is_by_token: each has one for each token, too,
+                so that gradients are not summed over tokens.
         """
         source, uses = dense_torch.with_uses_apart(self.source, name)
         given = self.pairs | self.inputs
@@ -146,7 +168,9 @@ class Text(Arguments):
         return dense_torch.what_was_seen(self.source, pairs, inputs)
 
     def of_logits(self):
-        """The same text with logits in place of hidden states: the gradient of those is that of logits."""
+        """The same text with logits in place of hidden states:
+        the gradient of those is that of logits.
+        """
         given = {name: (h @ w.T, np.eye(len(w))) for name, (h, w) in self.pairs.items()}
         return self._like(given | self.inputs)
 
@@ -156,7 +180,8 @@ class Verdict:
     """What became of a case.
 
     Args:
-        kind: "right", "wrong", "undecided", "refused" (by the language), "failed" (by the compiler).
+        kind: "right", "wrong", "undecided", "refused" (by the language),
+            "failed" (by the compiler).
         errors: by result that is decided: how far it and the worst of torch's are from the answer.
         detail: a message.
     """
@@ -168,6 +193,11 @@ class Verdict:
 
 def verdict(made: Case) -> Verdict:
     """Runs the case."""
+    with gradients_apart(made.apart):
+        return _verdict(made)
+
+
+def _verdict(made):
     try:
         sample = made.sample()
     except lt.SpecError as error:
@@ -228,7 +258,7 @@ class Judge:
         self.answer = self._completed(exact)
 
     def _sizes(self, cotangent):
-        """LEAST of what gradients naturally are; of the vocabulary or the call, a sum over tokens."""
+        """Natural sizes of gradients. LEAST of a sum over tokens for vocabulary and call."""
         total = LEAST * sum(np.abs(up).sum() for up in cotangent.values())
         natural = natural_sizes(self.given, cotangent)
         is_sum = {name: self.axes.get(name) not in ("token", "dense", "logits", None) for name in natural}
@@ -296,7 +326,8 @@ class Judge:
     def _disturbed(self, rng):
         """All floats changed by up to a rounding; equal numbers of an input stay equal.
 
-        Those of inputs change by that of 1 at least: values of which they are a small part round so.
+        Those of inputs change by that of 1 at least:
+        values of which they are a small part round so.
         """
         given = dict(self.given)
         for name, item in given.items():
@@ -313,7 +344,7 @@ class Judge:
         return (2.0**-23 * size * rng.uniform(-1, 1, size.shape)).astype(np.float32)
 
     def error(self, name, found):
-        """How far a result is from the answer, against the answer's norm or what that naturally is."""
+        """How far a result is from the answer, relative to the answer's norm or natural size."""
         wanted = self.answer[name]
         found = np.asarray(found)
         if wanted.dtype.kind in "ib":
@@ -336,9 +367,10 @@ class Judge:
     def _rounding_of_parts(self, name):
         """What docs/language.md allows of a gradient whose parts cancel, in the unit of an error.
 
-        That is OF_PARTS of the parts that flow through softmaxes and means and beside them, and OF_EXPONENT
-        of them for each unit of the largest exponent. Where gradients of logits are kept in 16 bits for
-        products with hidden states or weights, 4 roundings of these come on top.
+        That is OF_PARTS of the parts that flow through softmaxes and means and beside them, and
+        OF_EXPONENT of them for each unit of the largest exponent. Where gradients of logits are
+        kept in 16 bits for products with hidden states or weights, 4 roundings of these come on
+        top.
         """
         name = name.removeprefix("grad ")
         exact = self.text.reference()[name]
@@ -349,7 +381,9 @@ class Judge:
         return float(allowed / max(np.linalg.norm(exact), self.sizes.get(name, 0.0), 1e-30))
 
     def _size_of_parts(self, name):
-        """How large the parts of every use are that flow through softmaxes and means and beside them."""
+        """How large the parts of every use are that flow through softmaxes and
+        means and beside them.
+        """
         owner, _, operand = name.partition(".")
         is_sum = self.axes.get(name) in ("vocab", "scalar")
         text, uses = self.text.by_use(owner, is_sum)

@@ -1,10 +1,10 @@
-"""Calls of heads against float64, with the gate of the language: a result may be twice as far away as torch's
-own float32 arithmetic, and four units of its precision.
+"""Calls of heads against float64, with the gate of the language: a result may be twice as far away
+as torch's own float32 arithmetic, and four units of its precision.
 
-An error is the norm of a difference against the norm of the reference. Where a reference cancels (a single
-vocabulary entry, say) its norm says nothing: it is then taken for LEAST of what it would be if every token
-had a gradient of 1 for one logit. The gradient of a scalar is a sum over tokens, so its error is held
-against the sum of the magnitudes.
+An error is the norm of a difference against the norm of the reference. Where a reference cancels (a
+single vocabulary entry, say) its norm says nothing: it is then taken for LEAST of what it would be
+if every token had a gradient of 1 for one logit. The gradient of a scalar is a sum over tokens, so
+its error is held against the sum of the magnitudes.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Sample:
     def unit(self):
         return UNIT[next(iter(self.pairs.values()))[0].dtype.name]
 
-    # ---- the two sides -------------------------------------------------------------------------------------
+    # ---- the two sides ---------------------------------------------------------------------------
 
     def run(self):
         """Outputs and gradients of the head, by name: "loss", "grad z.hidden"."""
@@ -112,7 +112,7 @@ class Sample:
         ignored = np.asarray(self.given[options.ignoring_input]) == options.ignore_index
         return ~(ignored.all(-1) if ignored.ndim > 1 else ignored)
 
-    # ---- errors --------------------------------------------------------------------------------------------
+    # ---- errors ----------------------------------------------------------------------------------
 
     def check(self):
         """What the head gives, by name; fails where it misses the gate."""
@@ -151,7 +151,7 @@ class Gates:
         assert missed[worst] <= 1, message + self._beyond_torch() + what
 
     def _beyond_torch(self):
-        """How many results float32 of torch is not finite for, and which: it excuses nothing there."""
+        """How many results are not finite in torch's float32, and which. They excuse nothing."""
         single = self.torch.single(None) if self.exact else {}
         finite = [name for name, value in self.wanted.items() if np.isfinite(value).all()]
         beyond = [name for name in finite if not np.isfinite(single.get(name.removeprefix("grad "), 0)).all()]
@@ -187,7 +187,7 @@ class Gates:
 
     @functools.cached_property
     def magnitudes(self):
-        """Of each scalar with a gradient, the sum of the magnitudes of what every token adds to it."""
+        """For each scalar with a gradient, the sum of the magnitudes of all tokens' terms."""
         scalars = [name for name, axis in self.axes.items() if axis == "scalar" and name in self.exact]
         parts = dict.fromkeys(scalars, 0.0)
         for token in range(self.live.sum()):
@@ -206,7 +206,9 @@ class Gates:
         )
 
     def ratio(self, name, found):
-        """How many times a result is as far away as it may be; infinite where it must be exact and is not."""
+        """How many times a result is as far away as it may be;
+        infinite where it must be exact and is not.
+        """
         wanted = self.wanted[name]
         if found.shape != wanted.shape:
             return np.inf

@@ -1,7 +1,7 @@
 """Small damage to the text of a stage: what a slip of an editor, or of a pass, could leave.
 
-A mutation is a function of a text and a random generator; it returns the damaged text. `mutant` applies one
-to three of them, always the same for the same seed.
+A mutation is a function of a text and a random generator; it returns the damaged text. `mutant`
+applies one to three of them, always the same for the same seed.
 """
 
 from __future__ import annotations
@@ -52,7 +52,9 @@ def _replaced(text, span, new):
 
 @functools.lru_cache(maxsize=64)
 def _spans(pattern, text):
-    """Where the matches are. Many seeds damage the same text, and looking through it costs most of that."""
+    """Where the matches are. Many seeds damage the same text,
+    and looking through it costs most of that.
+    """
     return [match.span() for match in pattern.finditer(text)]
 
 

@@ -56,7 +56,7 @@ class Whole:
             torch.testing.assert_close(leaf.grad, times * wanted, rtol=1e-5, atol=1e-6)
 
 
-# ---- ways to call ------------------------------------------------------------------------------------------
+# ---- ways to call --------------------------------------------------------------------------------
 
 
 def keeping_the_graph(rank, count):
@@ -231,7 +231,9 @@ def under_data_parallel(rank, count, wrap):
 
 
 def counting_collectives(rank, count, name, is_split):
-    """Bytes per token of what a call sends: gathered in the forward pass, summed in the backward pass."""
+    """Bytes per token of what a call sends: gathered in the forward pass,
+    summed in the backward pass.
+    """
     hidden, weight, _ = data()
     rows, part = mine(VOCAB, rank, count), mine(TOKENS, rank, count) if is_split else slice(None)
     head = lt.jit(getattr(lt.losses, name))
@@ -273,7 +275,7 @@ def checking_operators(rank, count):
     torch.library.opcheck(ops.parallel_backward.default, backward)
 
 
-# ---- failures ----------------------------------------------------------------------------------------------
+# ---- failures ------------------------------------------------------------------------------------
 
 
 def failing(rank, count, what):
@@ -347,7 +349,7 @@ def uneven_parts_in_a_graph(rank, count):
     call(hidden[part], weight[mine(VOCAB, rank, count)], target[part])
 
 
-# ---- sums over sequences -----------------------------------------------------------------------------------
+# ---- sums over sequences -------------------------------------------------------------------------
 
 
 def sequences():
@@ -398,7 +400,7 @@ def refusing_sequences(rank, count):
     ids = torch.full((TOKENS,), 4 if rank == 0 else 0)
     found = []
     for parallel, segments, text in (
-        (split, sequences(), "does not go with sequence_parallel=True"),
+        (split, sequences(), "cannot be given with sequence_parallel=True"),
         (lt.parallel.vocab_parallel(whole.head), lt.Segments(ids, 4), "is 4, but there are 4 sequences"),
     ):
         try:

@@ -1,4 +1,6 @@
-"""Steps of drop-ins on one process of a team, each compared with dense logits of the whole vocabulary."""
+"""Steps of drop-ins on one process of a team,
+each compared with dense logits of the whole vocabulary.
+"""
 
 import torch
 import torch.distributed as dist
@@ -12,7 +14,9 @@ BATCH, LENGTH, HIDDEN, VOCAB = 6, 8, 16, 53
 
 
 def operands():
-    """hidden [BATCH, LENGTH, HIDDEN], weight, bias, targets: the same on every process; and dense leaves."""
+    """hidden [BATCH, LENGTH, HIDDEN], weight, bias, targets: the same on every process;
+    and dense leaves.
+    """
     torch.manual_seed(0)
     given = torch.randn(BATCH, LENGTH, HIDDEN), torch.randn(VOCAB, HIDDEN), torch.randn(VOCAB)
     targets = torch.randint(VOCAB, (BATCH, LENGTH))
@@ -71,7 +75,9 @@ def cut_cross_entropy_step(rank, count):
 
 
 def liger_step(rank, count, dtype, annealed):
-    """Cross-entropy and entropy of each token, with a gradient of both; the temperature may need one too."""
+    """Cross-entropy and entropy of each token, with a gradient of both;
+    the temperature may need one too.
+    """
     (hidden, weight, _), targets, (x, w, _) = operands()
     hidden, weight, targets = hidden.flatten(0, 1).to(dtype), weight.to(dtype), targets.flatten()
     x, w = (tensor.double().requires_grad_() for tensor in (hidden, weight))
@@ -122,7 +128,9 @@ def liger_target_outside(rank, count):
 
 
 def liger_vocab_parallel(rank, count, formula):
-    """A projection in slices in the place of Liger's logits; smoothing is over the whole vocabulary."""
+    """A projection in slices in the place of Liger's logits;
+    smoothing is over the whole vocabulary.
+    """
     (hidden, weight, _), targets, (x, w, _) = operands()
     mine, part = leaf(hidden), leaf(weight[rows_of(rank, count)])
     loss_fn = liger.LigerVocabParallelCrossEntropy(label_smoothing=0.2, label_smoothing_formula=formula)

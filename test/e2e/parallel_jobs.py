@@ -1,4 +1,6 @@
-"""What processes of a team do: each has a slice of the vocabulary, and perhaps a part of the tokens."""
+"""What processes of a team do: each has a slice of the vocabulary,
+and perhaps a part of the tokens.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Schedules of heads: how a test asks for one, what a plan does, and that its memory is what it says."""
+"""Schedules of heads: how a test asks for one, what a plan does,
+and that its memory is what it says.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +12,9 @@ import pytest
 from logitile.calls import demands
 from logitile.runtime import engine
 
-# Everything kept in one piece or in three; as little memory as possible, so that logits are made again; and
-# gradients in a phase of their own with all, some or none of the logits stored from the first.
+# Everything kept in one piece or in three; as little memory as possible, so that logits are made
+# again; and gradients in a phase of their own with all, some or none of the logits stored from the
+# first.
 KINDS = ("kept", "chunks", "recompute", "split kept", "split hybrid", "split recompute", "statistics")
 
 
@@ -23,8 +26,8 @@ def kind_of_loss(index, target):
 def other_kind(index, target):
     """One more schedule of a loss, which the suites of no target run it under by default.
 
-    That of sm_80 is another than that of sm_90a. On both, a loss adds the same to a kernel, and the suite of
-    the CPU has every schedule.
+    That of sm_80 is another than that of sm_90a. On both, a loss adds the same to a kernel, and the
+    suite of the CPU has every schedule.
     """
     done = [kind_of_loss(index, "sm_80"), kind_of_loss(index, "sm_90a")]
     rest = [kind for kind in KINDS if kind not in done]
@@ -69,7 +72,9 @@ def scheduled(sample, kind):
 
 
 def plans(sample):
-    """What the programs of a sample's head that ran do: launches with their vocabulary splits, kernels."""
+    """What the programs of a sample's head that ran do:
+    launches with their vocabulary splits, kernels.
+    """
     return [
         program.plan(sample.tokens).describe(sample.tokens, program.threads)
         for program in sample.head._programs.made.values()

@@ -18,8 +18,8 @@ import numpy as np
 class LinenModel(nn.Module):
     """An embedding, causal attention, a norm and a head, which is the embedding if tied.
 
-    Called with tokens [batch, length], it returns hidden states [batch, length, width] in `dtype` and the
-    weight of the head: [vocabulary, width] if tied, else [width, vocabulary].
+    Called with tokens [batch, length], it returns hidden states [batch, length, width] in `dtype`
+    and the weight of the head: [vocabulary, width] if tied, else [width, vocabulary].
     """
 
     vocab: int

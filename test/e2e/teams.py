@@ -1,4 +1,6 @@
-"""Processes that run jobs together, as a torch.distributed program does: gloo on the CPU, one thread each."""
+"""Processes that run jobs together, as a torch.distributed program does: gloo on the CPU,
+one thread each.
+"""
 
 from __future__ import annotations
 

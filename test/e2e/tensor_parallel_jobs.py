@@ -1,5 +1,5 @@
-"""Patched models of Transformers under tensor parallel plans, on one process of a team. Each is compared with
-the unpatched model in float64 on this process alone.
+"""Patched models of Transformers under tensor parallel plans, on one process of a team. Each is
+compared with the unpatched model in float64 on this process alone.
 """
 
 import copy
@@ -43,7 +43,9 @@ def made(kind="llama", **changes):
 
 
 def loaded(rank, count, model, **config):
-    """The model as `from_pretrained` loads it with its own plan, a slice of each layer on each process."""
+    """The model as `from_pretrained` loads it with its own plan,
+    a slice of each layer on each process.
+    """
     with tempfile.TemporaryDirectory() as folder:
         folders = [folder]
         dist.broadcast_object_list(folders)
@@ -120,7 +122,9 @@ def near(model, reference, what, bound=CLOSE):
 
 
 def trained(model, reference):
-    """Losses, gradients and weights of a few steps are those of the reference, from which float32 departs."""
+    """Losses, gradients and weights of a few steps are those of the reference,
+    from which float32 departs.
+    """
     models = [model, reference]
     optimizers = [torch.optim.SGD(m.parameters(), lr=0.05, momentum=0.9, foreach=False) for m in models]
     for seed in range(3):
@@ -155,7 +159,7 @@ def unpatched(model, reference):
     near(model, reference, "unpatched", 1e-3)
 
 
-# ---- jobs --------------------------------------------------------------------------------------------------
+# ---- jobs ----------------------------------------------------------------------------------------
 
 
 def ready(rank, count):
@@ -377,7 +381,9 @@ def with_fsdp(rank, count):
 
 
 def with_trainer(rank, count):
-    """Trainer of Transformers, with the patch and without: the losses that it logs, and the weights after."""
+    """Trainer of Transformers, with the patch and without: the losses that it logs,
+    and the weights after.
+    """
     import accelerate
 
     os.environ.update(MASTER_ADDR="127.0.0.1", LOCAL_WORLD_SIZE=str(count))
@@ -402,7 +408,7 @@ def with_trainer(rank, count):
     torch.testing.assert_close(*weights, rtol=1e-4, atol=1e-5)
 
 
-# ---- refusals ----------------------------------------------------------------------------------------------
+# ---- refusals ------------------------------------------------------------------------------------
 
 
 def refused(rank, count, case):

@@ -1,6 +1,6 @@
-"""Losses of torchtune on models under tensor parallel plans, on one process of a team. The model has the
-names of torchtune's, the plans are those of its recipes for Llama. Each is compared with dense logits in
-float64 on this process alone.
+"""Losses of torchtune on models under tensor parallel plans, on one process of a team. The model
+has the names of torchtune's, the plans are those of its recipes for Llama. Each is compared with
+dense logits in float64 on this process alone.
 """
 
 import copy
@@ -74,7 +74,7 @@ class Model(nn.Module):
 
 
 def training_plan():
-    """Hidden states are split along the sequence between layers, and the last norm gives a DTensor."""
+    """Hidden states are split along the sequence between layers; the last norm gives a DTensor."""
     split = PrepareModuleInput(input_layouts=Shard(1), desired_input_layouts=Replicate())
     return {
         "tok_embeddings": RowwiseParallel(input_layouts=Replicate(), output_layouts=Shard(1)),
@@ -216,7 +216,9 @@ def distillation(rank, count, is_whole):
 
 
 def with_fsdp(rank, count, is_unit):
-    """Two processes have slices, and two other tokens; the output layer may be a unit of FSDP by itself."""
+    """Two processes have slices, and two other tokens;
+    the output layer may be a unit of FSDP by itself.
+    """
     mesh = init_device_mesh("cpu", (2, count // 2), mesh_dim_names=("data", "tensor"))
     model, loss = Model("bias"), torchtune.LinearCrossEntropyLoss()
     reference, parallel = exact(model), model

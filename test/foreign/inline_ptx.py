@@ -1,7 +1,8 @@
-"""Inline PTX of foreign kernels as the intrinsics and texts that the emulator knows: one table, by the text.
+"""Inline PTX of foreign kernels as the intrinsics and texts that the emulator knows:
+one table, by the text.
 
-What the emulator reads as it stands is in the table too. A text that is not in it is an UnknownPtx, so that
-nothing is left out in silence.
+What the emulator reads as it stands is in the table too. A text that is not in it is an UnknownPtx,
+so that nothing is left out in silence.
 """
 from __future__ import annotations
 
@@ -62,7 +63,7 @@ class Call:
 Rule = Callable[[Call], None]
 
 
-# ---- copies of Ampere, products of warps ------------------------------------------------------------------
+# ---- copies of Ampere, products of warps ---------------------------------------------------------
 
 
 def copy_whole(call: Call) -> None:
@@ -89,7 +90,7 @@ def multiply_f16(call: Call) -> None:
     call.call(name, *halves, *call.operands[6:], type="{ float, float, float, float }")
 
 
-# ---- Hopper ----------------------------------------------------------------------------------------------
+# ---- Hopper --------------------------------------------------------------------------------------
 
 
 def initialise(call: Call) -> None:
@@ -137,7 +138,7 @@ def cluster_barrier(call: Call) -> None:
     call.call("barrier.cta.sync.aligned.all", "i32 0")
 
 
-# ---- the table -------------------------------------------------------------------------------------------
+# ---- the table -----------------------------------------------------------------------------------
 
 
 def intrinsic(name: str) -> Rule:

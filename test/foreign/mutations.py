@@ -1,4 +1,6 @@
-"""Bugs to put into the translated code of a kernel: instructions left out or changed, by their text."""
+"""Bugs to put into the translated code of a kernel: instructions left out or changed,
+by their text.
+"""
 from __future__ import annotations
 
 import dataclasses
@@ -12,7 +14,9 @@ class NothingToChange(Exception):
 
 @dataclasses.dataclass(frozen=True)
 class Mutation:
-    """A bug, and the kinds of faults of which the emulator reports one; none where only numbers are wrong."""
+    """A bug, and the kinds of faults of which the emulator reports one;
+    none where only numbers are wrong.
+    """
 
     name: str
     change: Callable[[str], str]

@@ -1,7 +1,8 @@
-"""Foreign CUDA programs: compiled for the device and the host, and run in the emulator by foreign_driver.
+"""Foreign CUDA programs: compiled for the device and the host,
+and run in the emulator by foreign_driver.
 
-What compiling made is kept in the build folder until a source, a package or the compiler changes. Which
-kernels there are and what they must do is said elsewhere.
+What compiling made is kept in the build folder until a source, a package or the compiler changes.
+Which kernels there are and what they must do is said elsewhere.
 """
 from __future__ import annotations
 
@@ -49,7 +50,7 @@ def run(command: list[str]) -> str:
     return done.stdout
 
 
-# ---- compiling -------------------------------------------------------------------------------------------
+# ---- compiling -----------------------------------------------------------------------------------
 
 
 def folder_of(module: str) -> pathlib.Path:
@@ -62,7 +63,8 @@ def folder_of(module: str) -> pathlib.Path:
 def clang(target: str, example: str) -> list[str]:
     """Compiles a CUDA file of this folder around one file of the package's examples.
 
-    clang wants one folder with all of CUDA, which packages do not make, so its headers are named one by one.
+    clang wants one folder with all of CUDA, which packages do not make,
+    so its headers are named one by one.
     """
     cutlass = folder_of("cutlass_library") / "source"
     cuda = folder_of("nvidia") / "cu13" / "include"
@@ -75,7 +77,8 @@ def clang(target: str, example: str) -> list[str]:
         "-Xclang", "-target-sdk-version=12.8",
         *(f"-I{folder}" for folder in includes),
         *(word for folder in systems for word in ("-isystem", str(folder))),
-        "-D__CUDACC_VER_MAJOR__=12", "-D__CUDACC_VER_MINOR__=8",  # else CuTe leaves out what Hopper has
+        # else CuTe leaves out what Hopper has
+        "-D__CUDACC_VER_MAJOR__=12", "-D__CUDACC_VER_MINOR__=8",
         "-DCUTLASS_ENABLE_DIRECT_CUDA_DRIVER_CALL",
         f'-DFOREIGN_EXAMPLE="{cutlass / EXAMPLES / example}"',
     ]  # fmt: skip
@@ -120,12 +123,14 @@ def compile_program(name: str, target: str, example: str) -> Program:
     return Program(inline_ptx.translate(device.read_text()), host)
 
 
-# ---- running ---------------------------------------------------------------------------------------------
+# ---- running -------------------------------------------------------------------------------------
 
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """One product C = A B^T of a program: the name of its function, its sizes, and what its operands are."""
+    """One product C = A B^T of a program: the name of its function, its sizes,
+    and what its operands are.
+    """
 
     name: str
     type: str

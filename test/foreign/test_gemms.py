@@ -1,7 +1,9 @@
-"""Tutorial kernels of CUTLASS in the emulator: right numbers and no report, and each bug put in is found.
+"""Tutorial kernels of CUTLASS in the emulator: right numbers and no report,
+and each bug put in is found.
 
-The kernels are NVIDIA's, so they say what the instructions mean to others. A bug is found where the emulator
-reports one of its kinds of faults with every order of threads. One that only makes numbers wrong has to.
+The kernels are NVIDIA's, so they say what the instructions mean to others. A bug is found where the
+emulator reports one of its kinds of faults with every order of threads. One that only makes numbers
+wrong has to.
 """
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A backend is one folder: compiler and runtime ask through compiler/Target, and name no backend."""
+"""A backend is one folder: compiler and runtime ask through compiler/Target and name none."""
 from __future__ import annotations
 
 import pathlib
@@ -42,7 +42,9 @@ def uses_of_backends(root: pathlib.Path) -> list[str]:
 
 
 def questions_of_kind(root: pathlib.Path) -> list[str]:
-    """Code beside the backends and devices that asks for the backend of a target, or knows what one has."""
+    """Code beside the backends and devices that asks for the backend of a target,
+    or knows what one has.
+    """
     found = []
     for name in ("compiler", "runtime"):
         for file in tree.files(root, *tree.CPP, under=name):
@@ -63,7 +65,7 @@ def test_nobody_asks_for_the_kind_of_a_target():
     assert questions_of_kind(tree.ROOT) == []
 
 
-# ---- that the rules find what they are for ----------------------------------------------------------------
+# ---- that the rules find what they are for -------------------------------------------------------
 
 
 def test_a_use_of_a_backend_is_found(tmp_path):

@@ -1,4 +1,6 @@
-"""Importing logitile stays cheap and needs no framework: heavy packages are imported where they are used."""
+"""Importing logitile stays cheap and needs no framework:
+heavy packages are imported where they are used.
+"""
 from __future__ import annotations
 
 import ast
@@ -7,7 +9,8 @@ import pathlib
 import tree
 
 HEAVY = {"numpy", "torch", "jax", "ml_dtypes"}
-# Packages that may import them at module level, with the reason; `import logitile` imports nothing of them.
+# Packages that may import them at module level, with the reason;
+# `import logitile` imports nothing of them.
 ALLOWED = {
     "python/logitile/frameworks/torch/": "the PyTorch integration",
     "python/logitile/frameworks/jax/": "the JAX integration",
@@ -19,7 +22,9 @@ ALLOWED = {
 
 
 def run_on_import(body: list[ast.stmt]) -> list[ast.stmt]:
-    """Statements that an import of the module runs: not bodies of functions, nor of `if TYPE_CHECKING`."""
+    """Statements that an import of the module runs: not bodies of functions,
+    nor of `if TYPE_CHECKING`.
+    """
     found = []
     for statement in body:
         found.append(statement)
@@ -78,7 +83,7 @@ def test_one_package_knows_the_libraries_of_the_process():
     assert lookers(tree.ROOT) == []
 
 
-# ---- that the rules find what they are for ----------------------------------------------------------------
+# ---- that the rules find what they are for -------------------------------------------------------
 
 
 def test_an_import_at_module_level_is_found(tmp_path):

@@ -1,4 +1,5 @@
-"""Includes go one way: dialect <- templates <- compiler <- runtime <- python; the runtime is free of MLIR.
+"""Includes go one way: dialect <- templates <- compiler <- runtime <- python;
+the runtime is free of MLIR.
 
 The emulator checks what the compiler makes, so it shares nothing with it.
 """
@@ -41,7 +42,9 @@ def wrong_directions(root: pathlib.Path) -> list[str]:
 
 
 def missing_files(root: pathlib.Path) -> list[str]:
-    """Includes that escape the rule above: relative ones, and those of no file of the tree or the build."""
+    """Includes that escape the rule above: relative ones,
+    and those of no file of the tree or the build.
+    """
     generated = ("logitile_request.h", "Skeletons.inc", "tiles.json.inc", ".h.inc", ".cpp.inc")
     found = []
     for name in tree.LAYERS:
@@ -68,7 +71,9 @@ def reached(root: pathlib.Path, file: pathlib.Path) -> set[str]:
 
 
 def compiler_in_runtime(root: pathlib.Path) -> list[str]:
-    """Runtime headers that see MLIR or LLVM, and files beside Requests.cpp that see compiler/Compile.h."""
+    """Runtime headers that see MLIR or LLVM,
+    and files beside Requests.cpp that see compiler/Compile.h.
+    """
     found = []
     for file in tree.files(root, ".h", under="runtime"):
         seen = sorted(name for name in reached(root, file) if name.startswith(LLVM))
@@ -83,7 +88,7 @@ def compiler_in_runtime(root: pathlib.Path) -> list[str]:
 
 
 def emulator_ties(root: pathlib.Path) -> list[str]:
-    """What the emulator shares with the rest of the tree beside its interface, in either direction."""
+    """What the emulator shares with the rest of the tree beside its interface, both ways."""
     found = []
     for file in tree.files(root, *tree.CPP, under="emulator"):
         allowed = EMULATOR_INTERFACE | {name for name in reached(root, file) if name.startswith("emulator/")}
@@ -112,7 +117,7 @@ def test_the_emulator_shares_its_interface_alone():
     assert emulator_ties(tree.ROOT) == []
 
 
-# ---- that the rules find what they are for ----------------------------------------------------------------
+# ---- that the rules find what they are for -------------------------------------------------------
 
 
 def test_a_use_of_a_later_layer_is_found(tmp_path):

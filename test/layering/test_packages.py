@@ -20,8 +20,8 @@ ORDER = (
 
 
 def modules(root: pathlib.Path) -> dict[str, pathlib.Path]:
-    """Files by the name of their module below logitile. A package is its `__init__`; the compiled module
-    has a .pyi alone.
+    """Files by the name of their module below logitile. A package is its `__init__`;
+    the compiled module has a .pyi alone.
     """
     folder = root / PACKAGE
     return {".".join(file.relative_to(folder).with_suffix("").parts): file
@@ -52,7 +52,9 @@ def origin(module: str, node: ast.ImportFrom) -> list[str] | None:
 
 
 def found(path: list[str], name: str | None, known: set[str]) -> Iterator[str]:
-    """The module of a name that is imported: the name itself where it is a module, else where it is from."""
+    """The module of a name that is imported: the name itself where it is a module,
+    else where it is from.
+    """
     candidates = [[*path, name], [*path, name, "__init__"]] if name else []
     for candidate in [*candidates, path, [*path, "__init__"]]:
         if ".".join(candidate) in known:
@@ -67,7 +69,9 @@ def graph(root: pathlib.Path) -> dict[str, list[str]]:
 
 
 def circle(arrows: dict[str, list[str]]) -> list[str]:
-    """Modules that import each other in a circle, ending with the first one again; empty without one."""
+    """Modules that import each other in a circle, ending with the first one again;
+    empty without one.
+    """
     done: set[str] = set()
 
     def walk(name: str, path: list[str]) -> list[str]:
@@ -104,7 +108,7 @@ def test_packages_use_only_those_before_them():
     assert wrong_directions(tree.ROOT) == []
 
 
-# ---- that the rules find what they are for ----------------------------------------------------------------
+# ---- that the rules find what they are for -------------------------------------------------------
 
 
 def made(root: pathlib.Path, **texts: str) -> pathlib.Path:

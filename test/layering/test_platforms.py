@@ -34,7 +34,9 @@ def names_in_cpp(root: pathlib.Path) -> Iterator[str]:
 
 
 def names_in_python(root: pathlib.Path) -> Iterator[str]:
-    """Texts that are the name of a kind of device, of a target or of a device, or begin an f-string so."""
+    """Texts that are the name of a kind of device, of a target or of a device,
+    or begin an f-string so.
+    """
     for file in tree.files(root, ".py", under="python/logitile"):
         path = file.relative_to(root).as_posix()
         if path.startswith(FRAMEWORKS):
@@ -52,7 +54,7 @@ def test_the_package_asks_the_registry():
     assert list(names_in_python(tree.ROOT)) == []
 
 
-# ---- that the rules find what they are for ----------------------------------------------------------------
+# ---- that the rules find what they are for -------------------------------------------------------
 
 
 def test_a_name_in_the_runtime_is_found(tmp_path):

@@ -47,7 +47,7 @@ def test_folders_have_few_subjects():
         assert crowded(tree.ROOT, layer) == []
 
 
-# ---- that the rules find what they are for ----------------------------------------------------------------
+# ---- that the rules find what they are for -------------------------------------------------------
 
 
 def test_a_circle_of_folders_is_named(tmp_path):

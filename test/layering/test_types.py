@@ -1,4 +1,6 @@
-"""The name of a type in a namespace belongs to one file: linking two such types is undefined behaviour."""
+"""The name of a type in a namespace belongs to one file:
+linking two such types is undefined behaviour.
+"""
 from __future__ import annotations
 
 import collections
@@ -17,7 +19,9 @@ SCOPE = re.compile(
 
 
 def types(text: str) -> list[str]:
-    """Types that `text` defines in named namespaces: those of no function, type or unnamed namespace."""
+    """Types that `text` defines in named namespaces: those of no function,
+    type or unnamed namespace.
+    """
     found, scopes = [], []  # a scope is the name of its namespace, or None
     for match in SCOPE.finditer(LITERAL_OR_COMMENT.sub(" ", text)):
         if match[0] == "}":

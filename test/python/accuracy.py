@@ -1,8 +1,10 @@
-"""The accuracy gate: how far from float64 a result may be, measured by torch's own float32 arithmetic.
+"""The accuracy gate: how far from float64 a result may be,
+measured by torch's own float32 arithmetic.
 
-A result may be 2 x torch's error + 4 u away, normwise. torch's error is the largest over EVALUATIONS dense
-float32 evaluations of the same loss with permuted vocabulary and hidden axis: one evaluation is a lottery.
-Where torch in float32 is not finite and float64 is, a result may be 4 u away, as if torch were exact.
+A result may be 2 x torch's error + 4 u away, normwise. torch's error is the largest over
+EVALUATIONS dense float32 evaluations of the same loss with permuted vocabulary and hidden axis: one
+evaluation is a lottery. Where torch in float32 is not finite and float64 is, a result may be 4 u
+away, as if torch were exact.
 """
 
 from __future__ import annotations
@@ -21,7 +23,9 @@ def allowed(torch_error, unit):
 
 
 def error(a, b, name=None):
-    """Norm of a - b against that of b over the finite entries of b; infinite where a is finite elsewhere."""
+    """Norm of a - b against that of b over the finite entries of b;
+    infinite where a is finite elsewhere.
+    """
     a, b = np.asarray(a, np.float64), np.asarray(b, np.float64)
     finite = np.isfinite(b)
     if a.shape != b.shape or not np.array_equal(np.isfinite(a), finite):
@@ -63,7 +67,8 @@ class Arguments:
         return Arguments(self.spec, pairs | inputs, cotangent, self.wrt)
 
     def torch_errors(self, reference, rng, error=error):
-        """torch's error by output and gradient; infinite where one of its evaluations is not finite.
+        """torch's error by output and gradient;
+        infinite where one of its evaluations is not finite.
 
         Args:
             error: takes a result, what it should be and its name.
@@ -119,7 +124,7 @@ class Arguments:
         return torch_reference.evaluate(self.spec, pairs, inputs, dtype)
 
     def _columns_are_alike(self):
-        """Whether the vocabulary may be permuted: no loss may look at the numbers of its entries."""
+        """Whether the vocabulary may be permuted: no loss may use the index of an entry."""
         ops = self.spec.ops
         by_number = any(op.name == "logitile.column" or op.attribute in ("argmax", "argmin") for op in ops)
         by_number |= any(output.places for output in self.spec.outputs)

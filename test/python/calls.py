@@ -24,7 +24,7 @@ def numbers(array):
 
 
 def check_close(got, wanted, dtype="float32", what=""):
-    """Asserts that two arrays agree as well as a type allows, float32 at best; NaN agrees with NaN."""
+    """Asserts that two arrays agree within their type, at best float32. NaN equals NaN."""
     got, wanted = numbers(got), numbers(wanted)
     assert got.shape == wanted.shape, (what, got.shape, wanted.shape)
     assert np.array_equal(np.isfinite(got), np.isfinite(wanted)), what
@@ -75,5 +75,7 @@ def first_hidden(args, inputs):
 
 
 def coarser(*arrays):
-    """The coarsest type of arrays: products with 16-bit operands have 16-bit factors, whatever the sum is."""
+    """The coarsest type of arrays: products with 16-bit operands have 16-bit factors,
+    whatever the sum is.
+    """
     return max((described(array, "array").dtype for array in arrays), key=lambda name: TOLERANCE.get(name, 0))

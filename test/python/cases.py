@@ -1,8 +1,8 @@
 """Losses in use, each written twice: in the language and by hand in torch.
 
-The torch versions take the same names; logits come ready as [N, V], Token inputs as [N], Token[..., K] as [N,
-K]. They return [N]. Constants are multiples of powers of two, so that both compute with the same numbers in
-float64.
+The torch versions take the same names; logits come ready as [N, V], Token inputs as [N], Token[...,
+K] as [N, K]. They return [N]. Constants are multiples of powers of two, so that both compute with
+the same numbers in float64.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def entropy_of(log_p):
     return -(log_p.exp() * log_p).sum(1)
 
 
-# ---- with a target -----------------------------------------------------------------------------------------
+# ---- with a target -------------------------------------------------------------------------------
 
 
 @case(lambda z, target: F.cross_entropy(z, target, reduction="none"))
@@ -165,7 +165,7 @@ def variance(z: lt.Logits, target: lt.Token[int]):
     return lt.mean(lt.square(z - lt.mean(z))) + lt.logsumexp(z) - z[target]
 
 
-# ---- without a target --------------------------------------------------------------------------------------
+# ---- without a target ----------------------------------------------------------------------------
 
 
 @case(lambda z: entropy_of(torch.log_softmax(z, 1)))
@@ -188,7 +188,7 @@ def no_target(z: lt.Logits):
     return lt.logsumexp(z) ** 2 - lt.mean(z)
 
 
-# ---- two projections ---------------------------------------------------------------------------------------
+# ---- two projections -----------------------------------------------------------------------------
 
 
 @case(
@@ -284,7 +284,7 @@ def chi_squared(z: lt.Logits, t: lt.Logits):
     return lt.sum(q * (q / lt.softmax(z))) - 1
 
 
-# ---- with other inputs -------------------------------------------------------------------------------------
+# ---- with other inputs ---------------------------------------------------------------------------
 
 
 def _ppo(z, target, old, advantage):
@@ -441,7 +441,7 @@ def pairwise(z: lt.Logits, target: lt.Token[int], advantage: lt.Token[float]):
     return lt.mean(lt.softplus(z - z[target])) * lt.tanh(advantage) + lt.log_sigmoid(advantage)
 
 
-# ---- a gradient of an input that no kernel reads -----------------------------------------------------------
+# ---- a gradient of an input that no kernel reads -------------------------------------------------
 
 
 @case(lambda z, target, cost: F.cross_entropy(z, target, reduction="none") + 3 * cost.sum(1))

@@ -17,7 +17,8 @@ BUILT = BUILD / "python"  # the sources with the native module beside them
 PACKAGE = BUILT if (BUILT / "logitile").is_dir() else ROOT / "python"
 HERE = pathlib.Path(__file__).resolve().parent
 for folder in (*sorted(HERE.glob("*/")), PACKAGE, HERE):  # tests may use what other tests define
-    sys.path.insert(0, str(folder))  # before what PYTHONPATH names, even where it names this one too
+    # before what PYTHONPATH names, even where it names this one too
+    sys.path.insert(0, str(folder))
 
 
 def find_tool(name):
@@ -30,7 +31,9 @@ def find_tool(name):
 
 @pytest.fixture(scope="session")
 def logitile_opt():
-    """Runs logitile-opt on text and returns what it prints; a failure of the tool is one of the test."""
+    """Runs logitile-opt on text and returns what it prints;
+    a failure of the tool is one of the test.
+    """
     tool = find_tool("logitile-opt")
     if tool is None:
         pytest.skip("logitile-opt is not built (set LOGITILE_TOOLS)")

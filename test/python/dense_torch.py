@@ -1,10 +1,10 @@
 """Runs the text of a loss in torch, on dense logits, at any float type.
 
-Nothing of the tracer or of a spec takes part: the names of `lt` are functions on tensors here, and gradients
-are autograd's. So the results are a second opinion on the tracer as well, and on the rules of the language
-that torch's own functions lack: a weight of 0 wins in a product, and the logarithm of an exponential is its
-exponent. Values of one token are [N, 1], varying ones [N, V]; what is the same for every token has 1 in place
-of N.
+Nothing of the tracer or of a spec takes part: the names of `lt` are functions on tensors here, and
+gradients are autograd's. So the results are a second opinion on the tracer as well, and on the
+rules of the language that torch's own functions lack: a weight of 0 wins in a product, and the
+logarithm of an exponential is its exponent. Values of one token are [N, 1], varying ones [N, V];
+what is the same for every token has 1 in place of N.
 """
 
 from __future__ import annotations
@@ -164,10 +164,10 @@ class Language:
         tokens: the numbers that tokens have in the call, [N].
         dtype: of floats.
         ignore_index: the integer that is not valid.
-        left_out: gradients leave out what flows through these means and logsumexps, also those of softmaxes,
-            by their numbers in the order in which the loss makes them.
-        roundings: a seed; elementary functions are off by a unit in the last place then, to either side.
-            Equal results stay equal.
+        left_out: gradients leave out what flows through these means and logsumexps, also those of
+            softmaxes, by their numbers in the order in which the loss makes them.
+        roundings: a seed; elementary functions are off by a unit in the last place then,
+            to either side. Equal results stay equal.
     """
 
     def __init__(self, vocab, tokens, dtype, ignore_index=-100, left_out=(), roundings=None):
@@ -198,7 +198,9 @@ class Language:
     all = _unary(lambda x: x.all(1, keepdim=True))
 
     def rounded(self, result, x):
-        """A result for 'x', disturbed unless it is exact, as e^0 and the softplus of a large number are."""
+        """A result for 'x', disturbed unless it is exact,
+        as e^0 and the softplus of a large number are.
+        """
         if self.roundings is None:
             return result
         bits = result.detach().to(torch.float32).view(torch.int32).long()
@@ -316,7 +318,8 @@ class Language:
 
     def clamp(self, x, low, high):
         x = self.value(x)
-        bounds = (x.lifted(low).tensor, x.lifted(high).tensor)  # of other shapes, torch has no gradients
+        # of other shapes, torch has no gradients
+        bounds = (x.lifted(low).tensor, x.lifted(high).tensor)
         return Value(torch.clamp(*torch.broadcast_tensors(x.tensor, *bounds)))
 
     def _both(self, a, b):
@@ -347,9 +350,9 @@ def evaluate(source, pairs, inputs, dtype, left_out=(), roundings=None):
     Args:
         source: the text, with one function that `lt.loss` decorates.
         pairs: {name: (hidden [N, D], weight [V, D])} in 'dtype'.
-        inputs: {name: tensor}: Token [N] or [N, K], Vocab [V], Dense [N, V], Scalar []; floats in 'dtype'.
-            A Vocab or Scalar input may have a first axis of tokens. TOKEN_INDEX, if it is there, has the
-            number of each token in the call; else they are 0, 1, ...
+        inputs: {name: tensor}: Token [N] or [N, K], Vocab [V], Dense [N, V], Scalar []; floats in
+            'dtype'. A Vocab or Scalar input may have a first axis of tokens. TOKEN_INDEX, if it is
+            there, has the number of each token in the call; else they are 0, 1, ...
         left_out, roundings: see Language.
     """
     outputs, _ = _run(source, pairs, inputs, dtype, left_out, roundings)
@@ -359,7 +362,9 @@ def evaluate(source, pairs, inputs, dtype, left_out=(), roundings=None):
 
 
 def with_uses_apart(source, name):
-    """The text with a parameter of its own for each use of the parameter 'name', and the names of these."""
+    """The text with a parameter of its own for each use of the parameter 'name',
+    and the names of these.
+    """
     tree, uses = ast.parse(source), []
 
     class Renamed(ast.NodeTransformer):

@@ -10,7 +10,9 @@ TOKENS, VOCAB, HIDDEN = 6, 23, 8
 
 
 def arguments(loss, seed=0, tokens=TOKENS, vocab=VOCAB, hidden=HIDDEN, std=3.0):
-    """Arguments of a call by name, NumPy, float32: pairs as tuples. Optional inputs are left out."""
+    """Arguments of a call by name, NumPy, float32: pairs as tuples.
+    Optional inputs are left out.
+    """
     rng = np.random.default_rng(seed)
     made = {}
     for parameter in loss.signature.inputs:

@@ -1,4 +1,6 @@
-"""Compiles losses of the language for the CPU and runs them through the native module alone, in NumPy."""
+"""Compiles losses of the language for the CPU and runs them through the native
+module alone, in NumPy.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""Runs the plan stage in float32 NumPy: random tiles, random vocab_splits, any order of merging neighbours.
+"""Runs the plan stage in float32 NumPy: random tiles, random vocab_splits,
+any order of merging neighbours.
 
-It knows sweeps, finishes and gradients, no schedule and no kernels; so it says whether form-sweeps is right,
-and whether merge regions are associative, apart from any code generation.
+It knows sweeps, finishes and gradients, no schedule and no kernels; so it says whether form-sweeps
+is right, and whether merge regions are associative, apart from any code generation.
 """
 
 from __future__ import annotations
@@ -18,12 +19,14 @@ F32 = np.float32
 PER_ELEMENT = ("logits", "vocab", "dense")
 
 
-# ---- reading the text -------------------------------------------------------------------------------------
+# ---- reading the text ----------------------------------------------------------------------------
 
 
 @dataclass
 class Region:
-    """Straight-line scalar code: arguments, ops as (result, name, rest of line), operands of the yield."""
+    """Straight-line scalar code: arguments, ops as (result, name, rest of line),
+    operands of the yield.
+    """
 
     arguments: list[str] = field(default_factory=list)
     ops: list[tuple[str, str, str]] = field(default_factory=list)
@@ -41,7 +44,8 @@ class Part:
     sweep: str = ""
     names: list[str] = field(default_factory=list)
     summed: bool = False  # a finish adds up what its places give
-    picks: list[tuple[str, str]] = field(default_factory=list)  # of a sweep: logits, and indices into them
+    # of a sweep: logits, and indices into them
+    picks: list[tuple[str, str]] = field(default_factory=list)
     regions: dict[str, Region] = field(default_factory=dict)
 
 
@@ -80,7 +84,7 @@ def read_plan(text: str) -> list[Part]:
     return parts
 
 
-# ---- scalar ops -------------------------------------------------------------------------------------------
+# ---- scalar ops ----------------------------------------------------------------------------------
 
 
 def _softplus(x):
@@ -149,7 +153,9 @@ def _constant(rest):
 
 
 class Frame:
-    """What regions read: tiles of logits and inputs, per-token values [n, 1], the columns of the tile."""
+    """What regions read: tiles of logits and inputs, per-token values [n, 1],
+    the columns of the tile.
+    """
 
     def __init__(self, inputs, known):
         self.inputs, self.known, self.tile = inputs, known, None
@@ -220,13 +226,15 @@ class Frame:
         return self.entries(data, values[index])
 
     def entries(self, data, index):
-        """What stands at an index per token, or at the indices of a list; the nearest where there is none."""
+        """What stands at an index per token, or at the indices of a list;
+        the nearest where there is none.
+        """
         index = np.broadcast_to(index, (self.count, index.shape[1]))
         data = np.broadcast_to(data, (self.count, data.shape[1]))
         return np.take_along_axis(data, np.clip(index, 0, data.shape[1] - 1), 1)
 
 
-# ---- a program --------------------------------------------------------------------------------------------
+# ---- a program -----------------------------------------------------------------------------------
 
 
 class PlanRun:
@@ -349,8 +357,8 @@ class PlanRun:
             self.dense[key] = np.concatenate(pieces, 1) if key[0] in PER_ELEMENT else pieces[0]
 
     def gradient(self, kind, name, index=None):
-        """Of one input: [n, V] for logits, Vocab and Dense, [n, 1] per token, [n, K] of a list; rows
-        included.
+        """Of one input: [n, V] for logits, Vocab and Dense, [n, 1] per token, [n, K] of a list;
+        rows included.
         """
         key = (kind, name, index)
         total = np.zeros((self.count, self.vocab if kind in PER_ELEMENT else 1), F32)

@@ -1,9 +1,9 @@
-"""Whether all threads come to the instructions of PTX that wait for others: those of the block to barriers,
-those of a warp to shuffles, votes, loads of matrices and their products.
+"""Whether all threads come to the instructions of PTX that wait for others: those of the block to
+barriers, those of a warp to shuffles, votes, loads of matrices and their products.
 
-Each register is followed from the number of the thread on: is its value the same in the block, in each warp,
-or does it differ among lanes? Code that a branch leads to is as far apart as what the branch decides by.
-Memory is taken to be the same for all that read one place.
+Each register is followed from the number of the thread on: is its value the same in the block, in
+each warp, or does it differ among lanes? Code that a branch leads to is as far apart as what the
+branch decides by. Memory is taken to be the same for all that read one place.
 """
 
 from __future__ import annotations
@@ -188,8 +188,8 @@ def _behind(block: list[Instruction], number: int, labels: dict[str, int], end: 
 
 
 def _control(successors: list[list[int]]) -> list[set[int]]:
-    """For each block the branches that decide whether it is reached: it comes behind one way out in any case,
-    but not behind the branch itself.
+    """For each block the branches that decide whether it is reached: it comes behind one way out in
+    any case, but not behind the branch itself.
     """
     end = len(successors)
     everything = (1 << end + 1) - 1

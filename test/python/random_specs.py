@@ -1,10 +1,10 @@
 """Random losses from the grammar of the language, with inputs for which they are well-conditioned.
 
-`random_loss(seed)` writes the Python text of a loss and decorates it. The text is built from a few kinds of
-values: logits-like varying values, probabilities, log-probabilities and one-per-token numbers, each from a
-menu whose items nest. A loss that compares, rounds or takes absolute values is a *grid* loss: its inputs must
-be multiples of a power of two, so that logits are exact at every precision and no comparison depends on
-rounding.
+`random_loss(seed)` writes the Python text of a loss and decorates it. The text is built from a few
+kinds of values: logits-like varying values, probabilities, log-probabilities and one-per-token
+numbers, each from a menu whose items nest. A loss that compares, rounds or takes absolute values is
+a *grid* loss: its inputs must be multiples of a power of two, so that logits are exact at every
+precision and no comparison depends on rounding.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ import logitile as lt
 import numpy as np
 
 ENTRIES = 3  # K of the Token[int, K] and Token[float, K] inputs
-FIRST_WITH_LISTS = 310000  # seeds from here on use these inputs as lists; earlier ones keep their losses
+# seeds from here on use these inputs as lists; earlier ones keep their losses
+FIRST_WITH_LISTS = 310000
 
 ANNOTATIONS = {
     "z": "lt.Logits", "t": "lt.Logits", "y": "lt.Token[int]", "ys": "lt.Token[int, lt.K]",
@@ -53,7 +54,7 @@ class RandomLoss:
         return tuple(names + [name for name in self.inputs if name in "abcdnrsuw"])
 
     def arrays(self, tokens: int, vocab: int, hidden: int, dtype: str = "float32", seed: int = 0) -> dict:
-        """Arguments of a call by name: pairs as tuples (hidden [N, D], weight [V, D]) of 'dtype'."""
+        """Arguments of a call by name: pairs as (hidden [N, D], weight [V, D]) of 'dtype'."""
         rng = np.random.default_rng([seed, self.seed])
         made = {name: _MAKERS[name](rng, tokens, vocab, hidden, self.grid) for name in self.inputs}
         for name in made.keys() & {"z", "t"}:
@@ -65,7 +66,8 @@ def random_loss(seed: int, several: bool = False) -> RandomLoss:
     """The loss of that seed; the same on every machine.
 
     Args:
-        several: it returns lt.Outputs with a weight, further numbers, indices and conditions, each or not.
+        several: it returns lt.Outputs with a weight, further numbers,
+            indices and conditions, each or not.
     """
     grammar = _Grammar(random.Random(seed), has_lists=seed >= FIRST_WITH_LISTS)
     result = grammar.outputs() if several else grammar.loss()
@@ -94,13 +96,14 @@ def needed_lines(lines: list[str]) -> list[str]:
 
 def compiled(source: str, file: str) -> lt.Loss:
     """The loss that the text defines."""
-    linecache.cache[file] = (len(source), None, source.splitlines(True), file)  # tracebacks show the text
+    # tracebacks show the text
+    linecache.cache[file] = (len(source), None, source.splitlines(True), file)
     scope = {"lt": lt}
     exec(compile(source, file, "exec"), scope)
     return next(item for item in scope.values() if isinstance(item, lt.Loss))
 
 
-# ---- inputs ------------------------------------------------------------------------------------------------
+# ---- inputs --------------------------------------------------------------------------------------
 
 
 def numpy_dtype(name):
@@ -112,8 +115,8 @@ def numpy_dtype(name):
 
 
 def _pair(rng, tokens, vocab, hidden, grid):
-    """Logits with a standard deviation of about 3; on a grid they are multiples of 1/4 and exact in 16 bits
-    too.
+    """Logits with a standard deviation of about 3;
+    on a grid they are multiples of 1/4 and exact in 16 bits too.
     """
     if not grid:
         rows = rng.normal(size=(tokens, hidden))
@@ -158,12 +161,12 @@ _MAKERS = {
 }
 
 
-# ---- the grammar -------------------------------------------------------------------------------------------
+# ---- the grammar ---------------------------------------------------------------------------------
 
 
 class _Grammar:
-    """Writes expressions. Methods named after a kind of value return text; 'depth' bounds how far they
-    nest.
+    """Writes expressions. Methods named after a kind of value return text;
+    'depth' bounds how far they nest.
     """
 
     def __init__(self, rng: random.Random, has_lists: bool = False):
@@ -174,7 +177,9 @@ class _Grammar:
         self.named: dict[str, list[str]] = {"logits": [], "log_probs": []}
 
     def choose(self, *menu):
-        """The text of a random item; items are functions, so that only the chosen one leaves traces."""
+        """The text of a random item; items are functions,
+        so that only the chosen one leaves traces.
+        """
         return self.rng.choice(menu)()
 
     def number(self, *numbers: float) -> str:

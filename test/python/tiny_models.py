@@ -35,7 +35,8 @@ MODELS = {  # what their heads do beside the projection
     "phi": _SMALL,  # a bias
     "granite": _SMALL | {"logits_scaling": 4.0},
     "cohere": _SMALL | {"logit_scale": 0.25},
-    "mixtral": _SMALL | {"num_local_experts": 2, "output_router_logits": True},  # a loss of its routers
+    # a loss of its routers
+    "mixtral": _SMALL | {"num_local_experts": 2, "output_router_logits": True},
 }
 
 
@@ -77,7 +78,9 @@ def steps(models, run):
 
 
 def error(models, run):
-    """The largest relative error of the second model's loss and gradients; each has those of the first."""
+    """The largest relative error of the second model's loss and gradients;
+    each has those of the first.
+    """
     losses, (wanted, got) = steps(models, run)
     assert [name for name, g in wanted.items() if g is None] == [n for n, g in got.items() if g is None]
     scale = max(g.abs().max() for g in wanted.values() if g is not None)

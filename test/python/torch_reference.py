@@ -1,7 +1,8 @@
 """Evaluates a LossSpec in torch, at any float dtype and with torch's own autograd.
 
-It is a second opinion on the meaning of a spec, and tells how accurate torch itself is in a dtype. Values of
-one token are [N, 1], varying ones [N, V]; whatever is the same for every token has 1 in place of N.
+It is a second opinion on the meaning of a spec, and tells how accurate torch itself is in a dtype.
+Values of one token are [N, 1], varying ones [N, V]; whatever is the same for every token has 1 in
+place of N.
 """
 
 from __future__ import annotations
@@ -73,12 +74,13 @@ REDUCTIONS = {
 
 
 def evaluate(spec, pairs, inputs, dtype):
-    """The per-token outputs of a spec, {name: [N] tensor}; differentiable in whatever leaf requires a
-    gradient.
+    """The per-token outputs of a spec, {name: [N] tensor};
+    differentiable in whatever leaf requires a gradient.
 
     Args:
         pairs: {name: (hidden [N, D], weight [V, D])} in 'dtype'.
-        inputs: {name: tensor}: Token [N] or [N, K], Vocab [V], Dense [N, V], Scalar []; floats in 'dtype'.
+        inputs: {name: tensor}: Token [N] or [N, K], Vocab [V], Dense [N, V], Scalar [];
+            floats in 'dtype'.
     """
     spec = canonical(spec)
     tokens = next(iter(pairs.values()))[0].shape[0]
@@ -96,7 +98,8 @@ def _computed(spec, index, op, values, pairs, inputs, dtype):
     if op.name == "logitile.uniform":
         return ELEMENTWISE[op.name](*operands).to(dtype)
     if op.name == "arith.constant":
-        value = 0.0 if op.type == "f32" and math.isnan(op.attribute) else op.attribute  # as in _picked
+        # as in _picked
+        value = 0.0 if op.type == "f32" and math.isnan(op.attribute) else op.attribute
         return torch.full((1, 1), value, dtype={"f32": dtype, "i32": torch.int64, "i1": torch.bool}[op.type])
     if op.name == "logitile.column":
         return torch.arange(spec.vocab)[None, :]
@@ -128,8 +131,8 @@ def _input(key, pairs, inputs):
 
 
 def _picked(spec, value, index):
-    """0, -1 or False outside the vocabulary. Losses guard such entries, and torch would multiply a NaN by
-    the 0 that reaches it.
+    """0, -1 or False outside the vocabulary. Losses guard such entries,
+    and torch would multiply a NaN by the 0 that reaches it.
     """
     rows = max(value.shape[0], index.shape[0])
     value, index = value.expand(rows, -1), index.expand(rows, -1)

@@ -1,4 +1,6 @@
-"""How tests of refusals trace a loss: `refused` compares the whole text of an error, with the user's line."""
+"""How tests of refusals trace a loss: `refused` compares the whole text of an error,
+with the user's line.
+"""
 
 import inspect
 import os

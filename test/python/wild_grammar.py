@@ -1,5 +1,6 @@
-"""The grammar of the losses of wild_specs: text by the kind of each value. Those are floats that vary,
-probabilities and their logarithms, conditions, floats of one token, positive ones of them, and indices.
+"""The grammar of the losses of wild_specs: text by the kind of each value. Those are floats that
+vary, probabilities and their logarithms, conditions, floats of one token, positive ones of them,
+and indices.
 """
 
 from __future__ import annotations
@@ -9,8 +10,8 @@ import re
 
 
 class Grammar:
-    """Writes expressions. Methods are named after kinds of values and return text; 'depth' bounds how far the
-    text nests.
+    """Writes expressions. Methods are named after kinds of values and return text;
+    'depth' bounds how far the text nests.
 
     Args:
         is_large: terms are those that have a right answer for large logits.
@@ -24,10 +25,12 @@ class Grammar:
         self.has_target = rng.random() < 0.85
         self.of_vocab = False  # what is written may read vocabulary inputs and constants only
 
-    # ---- drawing -------------------------------------------------------------------------------------------
+    # ---- drawing ---------------------------------------------------------------------------------
 
     def choose(self, *menu):
-        """The text of a random item. Items that write lines are functions: only the chosen one does so."""
+        """The text of a random item. Items that write lines are functions:
+        only the chosen one does so.
+        """
         item = self.rng.choice(menu)
         return item() if callable(item) else item
 
@@ -61,7 +64,7 @@ class Grammar:
         self.of_vocab = outside
         return text
 
-    # ---- the result ----------------------------------------------------------------------------------------
+    # ---- the result ------------------------------------------------------------------------------
 
     def loss(self):
         terms = [self.term() for _ in range(self.rng.choice([1, 1, 1, 2]))]
@@ -72,7 +75,7 @@ class Grammar:
         return " + ".join(terms)
 
     def late_loss(self):
-        """Logits are read together with what a sweep over vocabulary inputs has made, or fold away."""
+        """Logits are read together with a sweep over vocabulary inputs, or fold away."""
         x = self.choose(
             lambda: f"lt.where({self.over_vocab(lambda: self.compared(2))}, z, -1.0)",
             lambda: f"lt.where(u {self.choose('>', '<=')} {self.over_vocab(lambda: self.reduced(1))}, z, u)",
@@ -123,7 +126,7 @@ class Grammar:
     def target(self):
         return "y" if self.has_target else "0"
 
-    # ---- floats that vary ----------------------------------------------------------------------------------
+    # ---- floats that vary ------------------------------------------------------------------------
 
     def leaf(self):
         if self.of_vocab:
@@ -215,7 +218,7 @@ class Grammar:
             f"(({x} - lt.mean({x})) * lt.rsqrt(lt.mean(lt.square({x} - lt.mean({x}))) + 0.1))",
         )
 
-    # ---- exponents, probabilities and their logarithms -----------------------------------------------------
+    # ---- exponents, probabilities and their logarithms -------------------------------------------
 
     def exponent(self, depth):
         """What an exponential may be taken of: anything, perhaps masked."""
@@ -266,7 +269,7 @@ class Grammar:
             lambda: f"lt.log_softmax({x} / {self.positive(depth - 2)})",
         ), 0.6)  # fmt: skip
 
-    # ---- conditions ----------------------------------------------------------------------------------------
+    # ---- conditions ------------------------------------------------------------------------------
 
     def condition(self, depth):
         if depth > 0 and self.chance(0.25):
@@ -322,7 +325,7 @@ class Grammar:
             lambda: f"(lt.argmax({self.varying(depth - 1)}) == {self.index(0)})",
         )  # fmt: skip
 
-    # ---- one per token -------------------------------------------------------------------------------------
+    # ---- one per token ---------------------------------------------------------------------------
 
     def uniform(self, depth):
         """A float of one token."""
@@ -361,7 +364,7 @@ class Grammar:
         )
 
     def reduced(self, depth):
-        """A reduction over the vocabulary, or an entry; some of them read vocabulary inputs only."""
+        """A reduction over the vocabulary, or an entry. Some read vocabulary inputs only."""
         if not self.of_vocab and self.chance(0.12):
             return self.over_vocab(lambda: self.reduced(depth))
         kinds = (self.average, self.average, self.log_sum, self.information, self.divergence, self.extreme,
@@ -467,7 +470,7 @@ class Grammar:
             f"sum(e * {x}[{self.index(0)}] for e in c)",
         )
 
-    # ---- terms that have a right answer for large logits ---------------------------------------------------
+    # ---- terms that have a right answer for large logits -----------------------------------------
 
     def steep(self, depth):
         """Logits after some arithmetic."""

@@ -1,9 +1,9 @@
-"""Random losses that nobody would choose: deep, with masks of -inf, kinks, sweeps over vocabulary inputs
-alone, two projections, computed indices, logits that are products and large.
+"""Random losses that nobody would choose: deep, with masks of -inf, kinks, sweeps over vocabulary
+inputs alone, two projections, computed indices, logits that are products and large.
 
-`random_specs` draws losses that are well-conditioned, so that a tight gate can be asked of them. The losses
-here need not be: whoever compares must first find out whether there is a right answer, as
-test/e2e/fuzz_verdict.py does.
+`random_specs` draws losses that are well-conditioned, so that a tight gate can be asked of them.
+The losses here need not be: whoever compares must first find out whether there is a right answer,
+as test/e2e/fuzz_verdict.py does.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ class WildLoss(RandomLoss):
     bias: float = 1.0
 
     def arrays(self, tokens: int, vocab: int, hidden: tuple[int, int], dtype: str = "float32") -> dict:
-        """Arguments of a call by name. What one of them holds does not depend on which others there are.
+        """Arguments of a call by name. What one of them holds does not depend on
+        which others there are.
 
         Args:
             hidden: the hidden size of each of two projections.
@@ -52,7 +53,9 @@ class WildLoss(RandomLoss):
         return made
 
     def _pair(self, rng, tokens, vocab, size):
-        """Logits with a standard deviation of about 3 times the scale. On a grid many of them are equal."""
+        """Logits with a standard deviation of about 3 times the scale.
+        On a grid many of them are equal.
+        """
         if self.grid:
             step = 2.0 ** round(np.log2(self.scale * 4 / size**0.5))
             rows, columns = (rng.integers(-1, 2, (n, size)) for n in (tokens, vocab))
@@ -121,7 +124,9 @@ def wild_loss(seed: int, has_lists: bool = True) -> WildLoss:
 
 
 def with_list(seed: int, grammar: Grammar, result: str) -> str:
-    """The same outputs and a list, which may be made of the same variables; what it is, is drawn apart."""
+    """The same outputs and a list, which may be made of the same variables; what it is,
+    is drawn apart.
+    """
     others, grammar.rng = grammar.rng, random.Random(f"list {seed}")
     made = grammar.best(grammar.rng.choice([1, 2, 3]))
     grammar.rng = others
@@ -150,7 +155,9 @@ DRAWS = (
 
 
 def with_random_numbers(seed: int, lines: list[str]) -> list[str]:
-    """The same lines with random numbers: for the Dense input n, and for the last use of one input more."""
+    """The same lines with random numbers: for the Dense input n,
+    and for the last use of one input more.
+    """
     draw = DRAWS[seed // 7 % len(DRAWS)]
     lines = [re.sub(r"\bn\b", draw, line) for line in lines]
     for name, of_its_kind in (("u", draw), ("a", f"{draw}[0]")):

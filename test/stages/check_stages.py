@@ -1,9 +1,11 @@
-"""Checks that the text of every stage can be fed back in: the next stage comes out as from the spec.
+"""Checks that the text of every stage can be fed back in:
+the next stage comes out as from the spec.
 
-Texts are compared as logitile-opt prints them: names of values are for readers, and a parser drops them.
+Texts are compared as logitile-opt prints them: names of values are for readers,
+and a parser drops them.
 
-Run as: check_stages.py FILE, a module of the spec stage where $TARGET stands for the target of its request,
-or $CPU where only CPUs can run it.
+Run as: check_stages.py FILE, a module of the spec stage where $TARGET stands for the target of its
+request, or $CPU where only CPUs can run it.
 """
 from __future__ import annotations
 

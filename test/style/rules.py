@@ -12,14 +12,14 @@ EXCEPTIONS = pathlib.Path(__file__).with_name("exceptions.txt")
 
 @dataclass(frozen=True)
 class Violation:
-    """One place that breaks a rule, a path from the root or a part of it, and what is wrong there."""
+    """One place that breaks a rule (a path, or a part of one), and what is wrong there."""
 
     place: str
     text: str
 
 
 def read_exceptions(text: str) -> dict[tuple[str, str], str]:
-    """Reasons by (rule, place). Raises ValueError for a line without a reason or that stands twice."""
+    """Reasons by (rule, place). Raises ValueError for a line without a reason or a duplicate."""
     reasons: dict[tuple[str, str], str] = {}
     for line in text.splitlines():
         if not line.strip() or line.startswith("#"):

@@ -11,7 +11,9 @@ from rules import Violation
 
 
 def banner_problem(file: pathlib.Path, path: str) -> str | None:
-    """What is wrong with the first lines of a file, or None. Lit tests start with their RUN line instead."""
+    """What is wrong with the first lines of a file, or None.
+    Lit tests start with their RUN line instead.
+    """
     lines = file.read_text().splitlines() or [""]
     if path.endswith((*tree.CPP, ".td")):
         start = f"//===- {file.name} - " if path.endswith(".td") else f"// {file.name} - "
@@ -40,7 +42,7 @@ def test_every_file_has_a_banner():
     rules.check("banner", missing_banners(tree.ROOT))
 
 
-# ---- that the rule finds what it is for -------------------------------------------------------------------
+# ---- that the rule finds what it is for ----------------------------------------------------------
 
 
 def test_a_missing_banner_is_found(tmp_path):

@@ -1,4 +1,6 @@
-"""Documents lead somewhere: links and paths in them exist, lines are short, every folder has a README."""
+"""Documents lead somewhere: links and paths in them exist, lines are short,
+every folder has a README.
+"""
 from __future__ import annotations
 
 import pathlib
@@ -40,7 +42,7 @@ def without_code(text: str) -> str:
     return FENCE.sub(lambda block: "\n" * block[0].count("\n"), text)
 
 
-# ---- lines ------------------------------------------------------------------------------------------------
+# ---- lines ---------------------------------------------------------------------------------------
 
 
 def long_lines(root: pathlib.Path) -> Iterator[Violation]:
@@ -59,7 +61,7 @@ def test_the_readme_is_short():
     assert len((tree.ROOT / "README.md").read_text().splitlines()) <= README_LINES
 
 
-# ---- links and paths --------------------------------------------------------------------------------------
+# ---- links and paths -----------------------------------------------------------------------------
 
 
 def anchors(text: str) -> set[str]:
@@ -83,7 +85,9 @@ def broken_links(root: pathlib.Path) -> Iterator[Violation]:
 
 
 def lost_paths(root: pathlib.Path) -> Iterator[Violation]:
-    """Paths and files that a document names and that are not there. `{a,b}` and `*` are as in a shell."""
+    """Paths and files that a document names and that are not there.
+    `{a,b}` and `*` are as in a shell.
+    """
     names = BUILT | {file.name for file in tree.files(root)}
     for path, text in documents(root):
         prose = without_code(text)
@@ -112,7 +116,7 @@ def test_paths_in_documents_exist():
     rules.check("document-paths", lost_paths(tree.ROOT))
 
 
-# ---- folders ----------------------------------------------------------------------------------------------
+# ---- folders -------------------------------------------------------------------------------------
 
 
 def folders(root: pathlib.Path) -> list[str]:
@@ -128,7 +132,7 @@ def test_folders_say_what_is_in_them():
     assert missing == []
 
 
-# ---- that the rules find what they are for ----------------------------------------------------------------
+# ---- that the rules find what they are for -------------------------------------------------------
 
 
 def test_a_long_line_is_found(tmp_path):

@@ -53,7 +53,7 @@ def test_every_term_stands_once():
     assert terms and sorted({term for term in terms if terms.count(term) > 1}) == []
 
 
-# ---- that the rule finds what it is for -------------------------------------------------------------------
+# ---- that the rule finds what it is for ----------------------------------------------------------
 
 
 def test_an_unused_word_is_found(tmp_path):

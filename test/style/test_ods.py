@@ -1,4 +1,6 @@
-"""What the .td files owe their readers: a summary and a description everywhere, an example in every op."""
+"""What the .td files owe their readers: a summary and a description everywhere,
+an example in every op.
+"""
 from __future__ import annotations
 
 import pathlib
@@ -95,7 +97,7 @@ def test_every_pass_states_its_contract():
     rules.check("ods-pass", violations(records, pass_problems))
 
 
-# ---- that the rules find what they are for ----------------------------------------------------------------
+# ---- that the rules find what they are for -------------------------------------------------------
 
 
 def test_missing_prose_is_found():

@@ -1,9 +1,13 @@
-"""Limits of size: lines of a file, of a function and of the facade; includes of a file, columns of a line."""
+"""Limits of size: lines of a file, of a function and of the facade; includes of a file,
+columns of a line.
+"""
 from __future__ import annotations
 
 import ast
+import io
 import pathlib
 import re
+import tokenize
 from collections.abc import Iterator
 
 import rules
@@ -12,16 +16,19 @@ from rules import Violation
 
 FUNCTION_LINES = 60
 FACADE_LINES = 149  # docstrings included
-FACADE = ("python/logitile/head.py", "python/logitile/heads/")  # Head, and the classes that it is made of
+# Head, and the classes that it is made of
+FACADE = ("python/logitile/head.py", "python/logitile/heads/")
 INCLUDES = 25
 CPP_COLUMNS, PYTHON_COLUMNS = 150, 110
-COMMENT_COLUMNS = 100  # of comments in C++; tables, which have two spaces in a row, may be wider
+PROSE_COLUMNS = 100  # of comments and docstrings; in C++, tables (two spaces in a row) may be wider
 
 
 RAW_STRING = re.compile(r'R"(\w*)\(.*?\)\1"', re.DOTALL)
 COMMENT_OR_LITERAL = re.compile(
     r"""//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])+'""", re.DOTALL)
 PROSE = re.compile(r"\s*//[/ ] ?\S(?!.*\S  ).*$")
+STARTS = (tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT)
+FOR_TOOLS = re.compile(r"# *(noqa|fmt:|type:|pragma)")
 MACRO = re.compile(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", re.MULTILINE)
 
 
@@ -57,10 +64,33 @@ def long_lines(root: pathlib.Path) -> Iterator[Violation]:
             text = file.read_text()
             code = RAW_STRING.sub(blank, text) if file.suffix in tree.CPP else text
             for number, line in enumerate(code.splitlines(), 1):
-                limit = COMMENT_COLUMNS if PROSE.match(line) else columns
+                limit = PROSE_COLUMNS if PROSE.match(line) else columns
                 if len(line) > limit:
                     place = rules.relative(root, file)
                     yield Violation(place, f"line {number} has {len(line)} columns, more than {limit}")
+
+
+def python_prose(text: str) -> Iterator[tuple[int, str]]:
+    """(number, line) of every line that is part of a docstring or has a comment for people."""
+    tokens = list(tokenize.generate_tokens(io.StringIO(text).readline))
+    code = [token for token in tokens if token.type not in (tokenize.NL, tokenize.COMMENT)]
+    docstrings = [here for before, here, after in zip([None, *code], code, code[1:], strict=False)
+                  if here.type == tokenize.STRING and after.type == tokenize.NEWLINE
+                  and (before is None or before.type in STARTS or before.string == ":")]
+    comments = [token for token in tokens
+                if token.type == tokenize.COMMENT and not FOR_TOOLS.match(token.string)]
+    numbers = {number for token in (*docstrings, *comments)
+               for number in range(token.start[0], token.end[0] + 1)}
+    lines = text.splitlines()
+    return ((number, lines[number - 1]) for number in sorted(numbers))
+
+
+def wide_python_prose(root: pathlib.Path) -> Iterator[Violation]:
+    for file in tree.files(root, ".py", ".pyi"):
+        for number, line in python_prose(file.read_text()):
+            if len(line) > PROSE_COLUMNS:
+                place = f"{rules.relative(root, file)}:{number}"
+                yield Violation(place, f"has {len(line)} columns of prose, more than {PROSE_COLUMNS}")
 
 
 def many_includes(root: pathlib.Path) -> Iterator[Violation]:
@@ -70,7 +100,7 @@ def many_includes(root: pathlib.Path) -> Iterator[Violation]:
             yield Violation(rules.relative(root, file), f"has {count} includes, more than {INCLUDES}")
 
 
-# ---- functions --------------------------------------------------------------------------------------------
+# ---- functions -----------------------------------------------------------------------------------
 
 
 def python_functions(text: str) -> Iterator[tuple[str, int]]:
@@ -83,11 +113,15 @@ def python_functions(text: str) -> Iterator[tuple[str, int]]:
 
 
 def cpp_functions(text: str) -> Iterator[tuple[str, int]]:
-    """(name, lines) of every function body in a file, a namespace or a class. Raw strings are not counted."""
+    """(name, lines) of every function body in a file, a namespace or a class.
+    Raw strings are not counted.
+    """
     text = RAW_STRING.sub("", text)
     code = MACRO.sub(blank, COMMENT_OR_LITERAL.sub(blank, text))
-    stack: list[tuple[str, int] | None] = []  # name and first line of a function; None: any other brace
-    head, line, inside = "", 1, 0  # what stands before a brace; how many open braces hold no functions
+    # name and first line of a function; None: any other brace
+    stack: list[tuple[str, int] | None] = []
+    # what stands before a brace; how many open braces hold no functions
+    head, line, inside = "", 1, 0
     for char in code:
         line += char == "\n"
         if char == "{":
@@ -109,7 +143,9 @@ def cpp_functions(text: str) -> Iterator[tuple[str, int]]:
 
 
 def is_value(head: str) -> bool:
-    """Whether `head {` starts a value: an argument, `= {` or `x{`. A body has a space before its brace."""
+    """Whether `head {` starts a value: an argument, `= {` or `x{`.
+    A body has a space before its brace.
+    """
     return head.count("(") != head.count(")") or bool(re.search(r"=\s*$|[\w>]$", head))
 
 
@@ -159,7 +195,11 @@ def test_lines_are_short():
     rules.check("line-columns", long_lines(tree.ROOT))
 
 
-# ---- that the rules find what they are for ----------------------------------------------------------------
+def test_comments_and_docstrings_of_python_are_narrow():
+    rules.check("prose-columns", wide_python_prose(tree.ROOT))
+
+
+# ---- that the rules find what they are for -------------------------------------------------------
 
 
 def test_a_long_file_is_found(tmp_path):
@@ -179,6 +219,14 @@ def test_long_lines_are_found(tmp_path):
 def test_wide_comments_are_found(tmp_path):
     tree.write(tmp_path, "runtime/a.h", f"/// {'x ' * 50}\nint a; // {'x ' * 50}\n//   {'x   ' * 30}\n")
     assert list(long_lines(tmp_path)) == [Violation("runtime/a.h", "line 1 has 104 columns, more than 100")]
+
+
+def test_wide_prose_of_python_is_found(tmp_path):
+    x = "x" * 100
+    tree.write(tmp_path, "a.py", f'"""{x}"""\ny = 1  # {x}\ny = "{x}"  # noqa: {x}\nf("{x}", 1)\n')
+    tree.write(tmp_path, "b.pyi", f'class A:\n    y: int\n    """B.\n    {x}"""\n    def f(): """{x}"""\n')
+    assert [(violation.place, violation.text[:8]) for violation in wide_python_prose(tmp_path)] == [
+        ("a.py:1", "has 106 "), ("a.py:2", "has 109 "), ("b.pyi:4", "has 107 "), ("b.pyi:5", "has 119 ")]
 
 
 def test_many_includes_are_found(tmp_path):

@@ -1,4 +1,6 @@
-"""Words that the tree does without: deprecated or dangerous calls, notes to self, paths of one machine."""
+"""Words that the tree does without: deprecated or dangerous calls, notes to self,
+paths of one machine.
+"""
 from __future__ import annotations
 
 import pathlib
@@ -13,7 +15,9 @@ from rules import Violation
 
 @dataclass(frozen=True)
 class Ban:
-    """A pattern that no line of files with these suffixes (default: all) may hold, and what to do instead."""
+    """A pattern that no line of files with these suffixes (default: all) may hold,
+    and what to do instead.
+    """
 
     pattern: str
     advice: str
@@ -50,7 +54,7 @@ def test_no_banned_words():
     rules.check("words", banned_words(tree.ROOT))
 
 
-# ---- that the rule finds what it is for -------------------------------------------------------------------
+# ---- that the rule finds what it is for ----------------------------------------------------------
 
 
 def test_each_ban_is_found(tmp_path):

@@ -1,9 +1,11 @@
-"""Takes each skeleton of templates/ away in turn and checks that a schedule that uses it fails and names it.
+"""Takes each skeleton of templates/ away in turn and checks that a schedule that uses it
+fails and names it.
 
 Skeletons are embedded in the tools as text, so a copy of logitile-opt in which a template's name is
 overwritten is a tool that was built without it. The schedules are those of test/stages.
 
-Run as: check_removal.py FOLDER, where the copy is made; logitile-compile and logitile-opt are in the path.
+Run as: check_removal.py FOLDER, where the copy is made;
+logitile-compile and logitile-opt are in the path.
 """
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ def make_plans() -> list[str]:
 
 
 def specialise(tool: str, plan: str) -> str:
-    """What the tool complains about when it instantiates the templates of a plan; empty where it does not."""
+    """What the tool complains about when it instantiates the templates of a plan;
+    empty where it does not.
+    """
     command = [tool, "--logitile-specialise", "-o", "/dev/null"]
     done = subprocess.run(command, input=plan, capture_output=True, text=True)
     return (done.stderr or f"exit status {done.returncode}") if done.returncode else ""

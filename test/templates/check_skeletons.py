@@ -1,5 +1,5 @@
-"""Checks every skeleton of templates/: valid IR that survives a round trip, one template of the file's own
-name (launches are resolved by nothing else), and a test of its kernel in this folder.
+"""Checks every skeleton of templates/: valid IR that survives a round trip, one template of the
+file's own name (launches are resolved by nothing else), and a test of its kernel in this folder.
 
 Run as: check_skeletons.py LOGITILE_OPT.
 """

@@ -5,6 +5,9 @@
 // CHECK-LABEL: logitile.kernel @again(
 // CHECK-NOT: @known_first
 // CHECK-SAME: %known_last: !logitile.view<?xf32> from @known_last
+// A task has two vocabulary splits of 96 entries.
+// CHECK: %columns = arith.muli %vocabSplitColumns, %group : index
+// CHECK: scf.forall (%row, %vocab_split) = (%zero, %vocabSplitFirst) to (%tokens, %vocabSplitEnd) step (%tm, %group) {
 // CHECK: %any = logitile.any_token %known_raised at %row tokens 64 below %tokens : !logitile.view<?xi32>
 // CHECK: %end = arith.select %any, %last, %first : index
 // CHECK: scf.for %column = %first to %end step %tn {
@@ -37,7 +40,7 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
     logitile.buffer @known_raised chunk result of @f[2] : !logitile.view<?xi32>
     logitile.buffer @grad_z chunk logit_gradient of "z" : !logitile.view<?x300xbf16>
     logitile.run forward {
-      logitile.launch "again" from @repair<TM = 64, TN = 32, TK = 16, acc = f32> using mma_sync views {raised = @known_raised}
+      logitile.launch "again" from @repair<TM = 64, TN = 32, TK = 16, GROUP = 2, acc = f32> using mma_sync views {raised = @known_raised}
     }
   }
 }

@@ -1,4 +1,4 @@
-"""dialect/types/make_sources.py: what C, C++ and Python get of requests, structs and enumerations."""
+"""dialect/types/make_sources.py: requests, structs and enumerations in C, C++ and Python."""
 from __future__ import annotations
 
 import copy

@@ -86,7 +86,8 @@ def test_a_new_pass_builds_and_its_test_passes(tmp_path: pathlib.Path):
     build = tmp_path / "build"
     configure = ["cmake", "-G", "Ninja", "-S", str(copy), "-B", str(build), "-DCMAKE_C_COMPILER=clang-22",
                  "-DCMAKE_CXX_COMPILER=clang++-22", f"-DPython3_EXECUTABLE={sys.executable}",
-                 "-DCMAKE_UNITY_BUILD=ON", "-DCMAKE_CXX_FLAGS_RELEASE=-O0 -DNDEBUG"]  # for a short build
+                 # for a short build
+                 "-DCMAKE_UNITY_BUILD=ON", "-DCMAKE_CXX_FLAGS_RELEASE=-O0 -DNDEBUG"]
     subprocess.run(configure, check=True, capture_output=True)
     subprocess.run(["ninja", "-C", str(build), "-j2", "logitile-opt"], check=True, capture_output=True)
     lit = subprocess.run([sys.executable, shutil.which("lit-22") or shutil.which("lit"), "-v",

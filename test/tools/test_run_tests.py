@@ -77,7 +77,7 @@ def test_a_suite_that_hangs_is_ended_with_its_children(tmp_path, monkeypatch):
     assert time.monotonic() - start < 30  # the grandchild held the output pipe open
 
 
-# ---- the command -----------------------------------------------------------------------------------------
+# ---- the command ---------------------------------------------------------------------------------
 
 
 def command(build: pathlib.Path, *bodies: str, only: str = "unit") -> list[str]:

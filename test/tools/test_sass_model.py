@@ -50,7 +50,7 @@ def trace(*lines: str) -> list[listing.Instruction]:
     return listing.read_listings('\t.section\t.text.kernel,"ax",@progbits\n' + text)["kernel"].instructions
 
 
-# ---- listings ---------------------------------------------------------------------------------------------
+# ---- listings ------------------------------------------------------------------------------------
 
 
 def test_an_instruction_has_its_guard_its_branch_and_its_control_code():
@@ -72,7 +72,7 @@ def test_a_branch_to_itself_is_no_loop():
     assert found.loops() == [(16, 32)]
 
 
-# ---- paths ------------------------------------------------------------------------------------------------
+# ---- paths ---------------------------------------------------------------------------------------
 
 
 def test_the_path_with_asynchronous_copies_is_taken():
@@ -176,7 +176,7 @@ def test_a_loop_over_the_bits_of_a_vote_is_left_out():
     assert opcodes(paths.path_of(found)) == ["POPC", "EXIT"]
 
 
-# ---- one multiprocessor -----------------------------------------------------------------------------------
+# ---- one multiprocessor --------------------------------------------------------------------------
 
 
 def test_rates_follow_the_chip():
@@ -193,7 +193,7 @@ def test_products_alone_fill_the_tensor_cores():
 
 
 def test_products_of_warpgroups_take_the_longer_of_making_and_reading():
-    """Per warpgroup: 64 x 128 x 16 products at 2048 in a cycle, operands at 128 bytes in a cycle."""
+    """Per warpgroup: 64 x 128 x 16 products at 2048 per cycle, operands at 128 bytes per cycle."""
     rates = machine.rates_of(90, H100)
     for columns, expected in ((256, 128), (128, 64), (16, 20)):
         body = trace(f"HGMMA.64x{columns}x16.F32.BF16 R24, gdesc[UR4], R24",
@@ -242,12 +242,12 @@ def test_copies_are_waited_for_by_groups():
     assert cycles(0) > RATES.memory_latency > cycles(1)
 
 
-# ---- copies of boxes --------------------------------------------------------------------------------------
+# ---- copies of boxes -----------------------------------------------------------------------------
 
 
 def copies_of_block(register: str, skip: str, spin: str, of_pair: bool = False) -> list[str]:
-    """The code of one warp that copies a block of 32 KiB as two boxes, once its stage is free. Of a pair of
-    thread blocks, half of the second one to both; where it is alone, all of it.
+    """The code of one warp that copies a block of 32 KiB as two boxes, once its stage is free. Of a
+    pair of thread blocks, half of the second one to both; where it is alone, all of it.
     """
     second = ["UTMALDG.2D [UR24], [UR40]"]
     if of_pair:
@@ -262,8 +262,8 @@ def copies_of_block(register: str, skip: str, spin: str, of_pair: bool = False) 
 def kernel_of_boxes(
     stages: int, ahead: int, turns: int = 8, tiles: int = 0, of_pair: bool = False
 ) -> listing.Listing:
-    """Products of a ring of boxes; behind them a block that threads copy, as where an axis has a rest. Of
-    `tiles` tiles, if any, the first boxes are asked for before the first one.
+    """Products of a ring of boxes; behind them a block that threads copy, as where an axis has a
+    rest. Of `tiles` tiles, if any, the first boxes are asked for before the first one.
     """
     return listing_of(
         *["SYNCS.EXCH.64 URZ, [UR8], UR4"] * (2 * stages),
@@ -355,7 +355,8 @@ def test_one_warp_copies_for_all():
     played.play(3)
     assert len(played.rings[0].landed) == 2 + 3
     assert [reader.seen for reader in played.rings[0].readers] == [3] * 8
-    assert [len(times) for times in played.rings[0].released] == [8, 8]  # not the last: its products may run
+    # not the last: its products may run
+    assert [len(times) for times in played.rings[0].released] == [8, 8]
 
 
 def test_copies_further_ahead_hide_more_of_the_memory():
@@ -400,7 +401,8 @@ def test_a_tile_waits_for_the_stores_of_the_one_before():
     rates = dataclasses.replace(RATES, memory_issue=500)
     model = timing.KernelModel(listed, toolchain.Assembled(32, 0, 0), rates, 2, 1)
     ends = paths.Ends(1, 1)
-    assert model.cycles(model.tile_path, ends) < 600  # the store of the first warp has been asked for
+    # the store of the first warp has been asked for
+    assert model.cycles(model.tile_path, ends) < 600
     assert model.tile_cycles(ends) >= 1000
 
 
@@ -430,7 +432,7 @@ def test_copies_of_boxes_without_an_announcement_are_an_error():
         boxes.copy_codes(body)
 
 
-# ---- occupancy and time -----------------------------------------------------------------------------------
+# ---- occupancy and time --------------------------------------------------------------------------
 
 
 def test_blocks_of_a_multiprocessor_end_at_the_scarcest():
@@ -481,7 +483,7 @@ def test_the_main_loop_has_its_mix():
     assert model_of_products().mix() == {"products": 16, "LDSM": 0, "copies": 0, "other": 3}
 
 
-# ---- tools ------------------------------------------------------------------------------------------------
+# ---- tools ---------------------------------------------------------------------------------------
 
 
 def test_the_report_of_the_assembler_is_read():

@@ -1,4 +1,6 @@
-"""setup.sh: what it leaves in the virtual environment. Its packages and its build are stand-ins here."""
+"""setup.sh: what it leaves in the virtual environment.
+Its packages and its build are stand-ins here.
+"""
 from __future__ import annotations
 
 import os
@@ -75,9 +77,10 @@ def test_files_that_the_demo_compiled_as_one_become_files_of_their_own(checkout)
 
 
 def test_the_demo_builds_the_module_with_few_packages(checkout):
-    """Its own list of Python packages, and no target beside the module: no test, tool or emulator."""
+    """Its own list of Python packages, and no target but the module: no test, tool or emulator."""
     shutil.copy(tree.ROOT / "demo.sh", checkout)
-    (checkout / ".venv" / "requirements-dev.txt.stamp").unlink()  # setup.sh would install that list now
+    # setup.sh would install that list now
+    (checkout / ".venv" / "requirements-dev.txt.stamp").unlink()
     tree.write(checkout, "build/build.ninja", "rule other\n  command = false\n"
                                               "build _native: phony\nbuild all: other\ndefault all\n")
     tree.write(checkout, "bench/demo/demo.py", "import logitile; print('the demo has', logitile.place)\n")

@@ -1,4 +1,5 @@
-// CPUTarget.cpp - facts of CPUs, their passes, and what every function states about its CPU.
+// CPUTarget.cpp - properties of CPUs, their passes, and the attributes of every function for its
+// CPU.
 #include "compiler/Backends/CPU/CPUTarget.h"
 #include "compiler/Backends/CPU/Cost.h"
 #include "compiler/Backends/CPU/Object.h"

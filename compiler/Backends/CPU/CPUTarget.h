@@ -1,4 +1,4 @@
-// CPUTarget.h - x86-64 CPUs as the compiler asks about them.
+// CPUTarget.h - x86-64 CPUs as a target of the compiler.
 #pragma once
 #include "compiler/Backends/CPU/Tier.h"
 #include "compiler/Codegen/LLVMTarget.h"

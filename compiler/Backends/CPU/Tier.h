@@ -1,5 +1,6 @@
-// Tier.h - instruction sets of CPUs: their names, what layouts and microkernels depend on, and the
-// one of this machine. No MLIR or LLVM here: the runtime includes it.
+// Tier.h - instruction sets of CPUs: their names, the properties on which layouts and microkernels
+// depend, and the set of this machine. No MLIR or LLVM here, because the runtime includes this
+// file.
 #pragma once
 #include <cstdint>
 #include <optional>

@@ -1,5 +1,5 @@
-// GPU.h - names of NVIDIA GPUs: compute capabilities, chips, and what kernels depend on.
-// No MLIR or LLVM here: the runtime includes it.
+// GPU.h - NVIDIA GPUs: names, compute capabilities, chips, and the properties on which kernels
+// depend. No MLIR or LLVM here, because the runtime includes this file.
 #pragma once
 #include <cstdint>
 #include <optional>

@@ -1,4 +1,4 @@
-// GPUTarget.h - NVIDIA GPUs, and their emulator, as the compiler asks about them.
+// GPUTarget.h - NVIDIA GPUs, and their emulator, as targets of the compiler.
 #pragma once
 #include "compiler/Backends/NVPTX/GPU.h"
 #include "compiler/Codegen/LLVMTarget.h"

@@ -1,6 +1,6 @@
-// KernelWork.cpp - follows a kernel's loops and adds up what each op on tiles does per iteration.
-// Threads read a tile of memory where they use it, and entries past an end from the last one that
-// exists; what they write and copy for products is clipped.
+// KernelWork.cpp - follows a kernel's loops and adds up the work of each op on tiles per iteration.
+// Threads read a tile of memory where they use it, and read the last existing entry in place of
+// entries past an end; stores, and copies for products, are clipped.
 #include "compiler/Backends/NVPTX/KernelWork.h"
 #include "compiler/Backends/NVPTX/Sharing.h"
 #include "compiler/Schedule/BuildPlan.h"

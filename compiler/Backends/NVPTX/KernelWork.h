@@ -1,5 +1,5 @@
-// KernelWork.h - what the threads of a GPU kernel are predicted to do, from its tiles. How long
-// that takes is not here.
+// KernelWork.h - the predicted work of a GPU kernel's threads, computed from its tiles. Times are
+// not here.
 #pragma once
 #include "compiler/Backends/NVPTX/GPU.h"
 #include "compiler/Plan/LaunchPlan.h"

@@ -1,5 +1,5 @@
-// OperationPlaces.h - what debug information tells the emulator about an instruction: the operation
-// on tiles that it comes from, and that operation's line.
+// OperationPlaces.h - debug information for the emulator: the operation on tiles from which an
+// instruction comes, and the line of that operation.
 #pragma once
 #include "mlir/Pass/PassManager.h"
 

@@ -28,7 +28,7 @@ llvm::FailureOr<std::string> cuda::writePTX(llvm::Module &module, const MachineS
       return llvm::failure();
     }
   if (size_t at = text.find(".extern .func"); at != std::string::npos) {
-    error = "its PTX asks for a function that no driver has: " + llvm::StringRef(text).substr(at).split('\n').first.str();
+    error = "its PTX calls a function that no driver provides: " + llvm::StringRef(text).substr(at).split('\n').first.str();
     return llvm::failure();
   }
   return text;

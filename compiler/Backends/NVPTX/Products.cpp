@@ -1,4 +1,5 @@
-// Products.cpp - which products run on warpgroups, and the tiles that registers have room for then.
+// Products.cpp - selects the products that run on warpgroups, and the tiles that fit registers in
+// this case.
 #include "compiler/Target/Products.h"
 #include "compiler/Backends/NVPTX/GPUTarget.h"
 #include "compiler/Backends/NVPTX/Sharing.h"

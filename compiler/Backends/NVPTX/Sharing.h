@@ -1,5 +1,5 @@
-// Sharing.h - which elements of a kernel's tiles each thread of a block works on. Where the tiles
-// lie in memory is the business of the ops.
+// Sharing.h - the assignment of a kernel's tile elements to the threads of a block. The ops decide
+// where tiles are stored.
 #pragma once
 #include "compiler/Backends/NVPTX/GPU.h"
 #include "dialect/Logitile.h"

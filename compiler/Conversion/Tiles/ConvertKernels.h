@@ -1,4 +1,4 @@
-// ConvertKernels.h - what a pass from tiles to device code does for each kernel of a module.
+// ConvertKernels.h - the steps of a pass from tiles to device code for each kernel of a module.
 #pragma once
 #include "dialect/Logitile.h"
 #include "mlir/IR/BuiltinOps.h"

@@ -1,5 +1,5 @@
-// KernelTiles.h - what the context of one kernel has on every target: its tiles, and a function for
-// each op.
+// KernelTiles.h - the part of a kernel's context that is the same on every target: its tiles, and a
+// function for each op.
 #pragma once
 #include "compiler/Conversion/Tiles/TileConversion.h"
 

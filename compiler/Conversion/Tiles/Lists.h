@@ -1,6 +1,6 @@
-// Lists.h - the largest entries of a row and their indices: what a word of a list holds, and heaps
-// of words. Who goes through the entries is the business of each target. What a list is, is said at
-// update_lists (dialect/operations/TileOps.td).
+// Lists.h - the largest entries of a row and their indices: the words of a list, and heaps of
+// words. Each target decides which thread goes through the entries. The op update_lists
+// (dialect/operations/TileOps.td) defines lists.
 #pragma once
 #include "compiler/Conversion/ScalarRegions.h"
 #include "dialect/Logitile.h"

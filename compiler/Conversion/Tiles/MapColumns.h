@@ -1,5 +1,5 @@
-// MapColumns.h - a region that runs at each column of a group of rows, such as that of a map. Where
-// results go is the business of each target.
+// MapColumns.h - runs a region at each column of a group of rows, such as the region of a map. Each
+// target decides where results are stored.
 #pragma once
 #include "compiler/Conversion/Tiles/RowGroup.h"
 

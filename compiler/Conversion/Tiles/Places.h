@@ -1,5 +1,5 @@
-// Places.h - a finish that goes through the places of lists, for one token or for neighbours. Which
-// token is whose is the business of each target.
+// Places.h - a finish that goes through the places of lists, for one token or for neighbours. Each
+// target assigns tokens to threads.
 #pragma once
 #include "compiler/Conversion/ScalarRegions.h"
 #include "compiler/Conversion/Tiles/TileConversion.h"

@@ -1,6 +1,5 @@
-// RowGroup.h - rows of a tile that code goes through together, as the scalar regions of ops see
-// them. Shared drivers emit code over this interface; what the rows are is the business of each
-// target.
+// RowGroup.h - rows of a tile that are processed together, as the scalar regions of ops see them.
+// Shared drivers emit code with this interface; each target decides how rows are represented.
 #pragma once
 #include "compiler/Conversion/ScalarRegions.h"
 

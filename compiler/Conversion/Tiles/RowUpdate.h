@@ -1,5 +1,5 @@
-// RowUpdate.h - an update_state on a group of rows: what its regions make of the columns. Where the
-// state lies, and who has the columns of a row, is the business of each target.
+// RowUpdate.h - an update_state on a group of rows: the code of its regions for the columns. Each
+// target decides where the state is stored, and which threads have the columns of a row.
 #pragma once
 #include "compiler/Conversion/Tiles/RowGroup.h"
 #include "dialect/Logitile.h"

@@ -1,5 +1,5 @@
-// Terms.h - sparse terms (token, column, coefficient) of a gradient, as memory. Who looks at which
-// token is the business of each target.
+// Terms.h - sparse terms (token, column, coefficient) of a gradient, in memory. Each target decides
+// which thread reads which token.
 #pragma once
 #include "compiler/Conversion/KernelControl.h"
 

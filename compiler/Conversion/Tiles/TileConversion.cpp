@@ -1,4 +1,4 @@
-// TileConversion.cpp - the dispatch by op, and checks that every target makes.
+// TileConversion.cpp - the dispatch by op, and checks for every target.
 #include "compiler/Conversion/Tiles/TileConversion.h"
 #include "compiler/Conversion/ScalarRegions.h"
 #include "llvm/ADT/TypeSwitch.h"

@@ -1,5 +1,5 @@
-// TileConversion.h - the ops of one kernel, one after the other. Which function of a target
-// converts an op is decided here alone, and what is the same on every target is checked here.
+// TileConversion.h - converts the ops of one kernel, one after another. Only this file selects a
+// target's function for an op, and it does the checks that are the same on every target.
 #pragma once
 #include "compiler/Conversion/KernelControl.h"
 

@@ -1,5 +1,5 @@
-// CanonicaliseLoss.cpp - writes a loss anew by the rules that are part of the meaning of its text.
-// The rules are Exponentials.h and Integers.h.
+// CanonicaliseLoss.cpp - rewrites a loss by the rules that are part of its meaning. The rules are
+// Exponentials.h and Integers.h.
 #include "compiler/Passes.h"
 #include "compiler/Transforms/CanonicaliseLoss/Exponentials.h"
 #include "compiler/Transforms/CanonicaliseLoss/Integers.h"

@@ -1,6 +1,6 @@
-// Exponentials.h - keeps exponentials apart from other numbers: masked entries, whose logits are
-// -inf, weigh nothing, and an exponent that is known is not lost. docs/design/spec.md has the
-// rules; names of rules below are those of that page.
+// Exponentials.h - rewrites exponentials, so that masked entries (logits of -inf) have a weight of
+// exactly 0, and known exponents are kept. docs/design/spec.md has the rules; names of rules below
+// are those of that page.
 #pragma once
 #include "compiler/Transforms/CanonicaliseLoss/Writer.h"
 #include "llvm/ADT/DenseMap.h"

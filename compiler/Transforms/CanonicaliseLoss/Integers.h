@@ -1,6 +1,6 @@
-// Integers.h - integers that a loss computes have 32 bits. A result that 32 bits do not hold
-// saturates: it becomes the nearest number that they hold. So no result comes round to a small
-// number, which might be an entry of the vocabulary.
+// Integers.h - gives the integers that a loss computes 32 bits. A result that does not fit
+// saturates: it becomes the nearest number that fits. So no result wraps around to a small number,
+// which might be an entry of the vocabulary.
 #pragma once
 #include "compiler/Transforms/CanonicaliseLoss/Writer.h"
 #include "llvm/ADT/DenseMap.h"

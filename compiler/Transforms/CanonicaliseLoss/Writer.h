@@ -1,5 +1,5 @@
-// Writer.h - writes scalar ops of a loss and reads what was written. What the ops mean is
-// Exponentials.h and Integers.h.
+// Writer.h - writes scalar ops of a loss, and reads the ops that it wrote. Exponentials.h and
+// Integers.h use it.
 #pragma once
 #include "dialect/Logitile.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -1,11 +1,12 @@
-// ChooseSchedule.cpp - the pass that decides what is stored and what is computed again, within the
-// byte budget. What a choice costs is Cost.cpp, what it looks like Buffers.cpp and Launches.cpp.
+// ChooseSchedule.cpp - the pass that decides what is stored and what is recomputed, within the byte
+// budget. Cost.cpp has the cost of a choice, Buffers.cpp and Launches.cpp its IR.
 #include "compiler/Passes.h"
 #include "compiler/Support/SizeText.h"
 #include "compiler/Target/Backend.h"
 #include "compiler/Target/ModuleTarget.h"
 #include "compiler/Transforms/ChooseSchedule/Problem.h"
 #include "compiler/Transforms/FactorGradient/FactorGradient.h"
+#include "compiler/Transforms/JoinFinishes.h"
 using namespace mlir;
 
 namespace logitile {
@@ -223,6 +224,8 @@ struct ChooseSchedulePass : impl::ChooseSchedulePassBase<ChooseSchedulePass> {
     constexpr int64_t kFinest = 8;
     int64_t least = INT64_MAX, first = 0;
     SmallVector<ProgramOp> forms = formsOf(program, request);
+    if (request.getMode() == Mode::Early) // the call has cotangents from the start
+      llvm::for_each(forms, joinFinishes);
     for (int64_t finer = 1; finer <= kFinest; finer *= 2) {
       std::optional<Found> best;
       int64_t mostAtOnce = -1; // of several forms

@@ -1,6 +1,6 @@
-// HiddenParts.cpp - gradients of hidden states in parts of the vocabulary, where tokens are so few
-// that their tiles leave units idle. The number of parts is the same for all tokens of a call,
-// however it is cut into chunks: it changes the order of sums.
+// HiddenParts.cpp - gradients of hidden states in parts of the vocabulary, if tokens are so few
+// that their tiles leave units idle. The number of parts is the same for all chunks of a call,
+// because it changes the order of sums.
 #include "compiler/Transforms/ChooseSchedule/Problem.h"
 using namespace mlir;
 using namespace logitile;

@@ -180,7 +180,6 @@ void ScheduleBuilder::emitForward(OpBuilder &b) {
     emitSweep(b, sweep, /*makesStored=*/i == 0);
     emitFinishes(b, sweep, Phase::Forward);
   }
-  emitRepair(b);
 }
 
 /// What exponentials are stored relative to, from one tile of columns.
@@ -199,15 +198,17 @@ void ScheduleBuilder::emitReference(OpBuilder &b) {
   op.setVocabSplits(ArrayRef<int64_t>{0, 1});
 }
 
-/// Tiles that have a token whose reference was too low are made and stored once more.
+/// Tiles that have a token whose reference was too low are made and stored once more. The finish of
+/// the sweep knows these tokens.
 void ScheduleBuilder::emitRepair(OpBuilder &b) {
-  if (!problem.referenceSweep)
-    return;
+  // Few enough tasks to end at once, and enough of them for a single tile of tokens.
+  constexpr int64_t kGroup = 4;
   ReferenceAttr reference = GradientOp(problem.gradient).getReferenceAttr();
   LaunchOp op = launch(b, "repair", Purpose::Repair,
                        {{"TM", number(problem.tiles.TM)},
                         {"TN", number(problem.tiles.TN)},
                         {"TK", number(projectDepth())},
+                        {"GROUP", number(kGroup)},
                         {"acc", type(b.getF32Type())}},
                        {{"raised", bufferOf(reference.getRaised())}});
   op.setAlgorithm(projectAlgorithm(/*sharesOperands=*/false));
@@ -257,6 +258,8 @@ void ScheduleBuilder::emitFinishes(OpBuilder &b, SweepOp sweep, Phase phase) {
     op.setFinishAttr(symbolOf(finish));
     if (finish.getSweepAttr())
       op.setSweepAttr(finish.getSweepAttr());
+    if (problem.raisesReferences(finish))
+      emitRepair(b);
   }
 }
 

@@ -66,6 +66,11 @@ void Problem::collectReads() {
   });
 }
 
+bool Problem::raisesReferences(FinishOp finish) const {
+  ReferenceAttr reference = gradient ? GradientOp(gradient).getReferenceAttr() : ReferenceAttr();
+  return reference && reference.getRaised().getFinish().getValue() == finish.getSymName();
+}
+
 std::optional<int64_t> Problem::placesOf(FinishOp finish) const {
   if (!finish.givesLists())
     return std::nullopt;

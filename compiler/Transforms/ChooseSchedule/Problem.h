@@ -1,5 +1,4 @@
-// Problem.h - what choose-schedule decides about: one program, what was asked for, and the
-// candidates.
+// Problem.h - the input of choose-schedule: one program, its request, and the candidates.
 #pragma once
 #include "compiler/Plan/LaunchPlan.h"
 #include "compiler/Schedule/FewTokens.h"
@@ -82,6 +81,8 @@ struct Problem {
   bool makesGradients() const { return request.getMode() != Mode::Forward; }
   /// Whether what is stored of logits is a distance from a centre: all but softcaps in 16 bits.
   bool hasCentres(const ProjectionProblem &projection) const;
+  /// Whether a finish tells which tokens have gradients that must be stored again.
+  bool raisesReferences(FinishOp finish) const;
   /// How many places the list of a finish has; none where it is of no list.
   std::optional<int64_t> placesOf(FinishOp finish) const;
   /// Fills in the vocabulary splits; 'finer' as in 'get'.

@@ -1,6 +1,6 @@
-// TileCost.cpp - predicted time of a schedule with what its tile sizes and the pages of its results
-// cost. The tuner ranks tile sizes by it, and people read it. Schedules of one program are compared
-// without it, because these costs are the same for all of them.
+// TileCost.cpp - predicted time of a schedule including the cost of its tile sizes and of the pages
+// of its results. The tuner ranks tile sizes by it, and people read it. Schedules of one program
+// are compared without it, because these costs are the same for all of them.
 #include "compiler/CostModel/TileCost.h"
 #include "compiler/Transforms/ChooseSchedule/Problem.h"
 using namespace mlir;

@@ -1,8 +1,9 @@
-// FactorGradient.cpp - the program whose first sweep stores the early part of its gradient: a sweep
-// before it for the reference, results of finishes for what is known later, and the gradient that
-// is left.
+// FactorGradient.cpp - the program whose first sweep stores the early part of its gradient: an
+// earlier sweep for the reference, results of finishes for values that are known later, and the
+// remaining gradient.
 #include "compiler/Transforms/FactorGradient/FactorGradient.h"
 #include "compiler/Passes.h"
+#include "compiler/Support/FinishExtender.h"
 #include "compiler/Support/MatchValues.h"
 #include "compiler/Transforms/FactorGradient/Factors.h"
 #include "compiler/Transforms/FactorGradient/Picks.h"
@@ -14,9 +15,9 @@ namespace logitile {
 #define GEN_PASS_DEF_FACTORGRADIENTPASS
 #include "compiler/Passes.h.inc"
 
-/// Exponentials up to e^44 = 2^63: the sum of a vocabulary of them, times an operand, is far from
-/// the end of f32 and bf16.
-constexpr float kMostExponent = 44;
+/// Exponentials are up to e^22 = 2^31, as is the part of a factor that makes up for small ones. So
+/// both are far from the ends of f32 and bf16, also times an operand and a cotangent.
+constexpr float kMostExponent = 22;
 
 static bool readsAnyLogits(Operation *op) {
   return op->walk([](InputOp input) { return input.getKind() == InputKind::Logits ? WalkResult::interrupt() : WalkResult::advance(); })
@@ -63,40 +64,6 @@ private:
   }
 };
 
-/// Appends results to a finish.
-class FinishExtender {
-public:
-  explicit FinishExtender(FinishOp finish)
-      : finish(finish), b(finish.getBody().front().getTerminator()), names(finish.getResultNames().getValue()),
-        types(finish.getResultTypes().getValue()), values(finish.getBody().front().getTerminator()->getOperands()) {}
-
-  ResultAttr add(StringRef wanted, Value value) {
-    std::string name = wanted.str();
-    for (unsigned i = 1; llvm::is_contained(names, b.getStringAttr(name)); ++i)
-      name = (wanted + Twine(i)).str();
-    names.push_back(b.getStringAttr(name));
-    types.push_back(TypeAttr::get(value.getType()));
-    values.push_back(value);
-    finish.setResultNamesAttr(b.getArrayAttr(names));
-    finish.setResultTypesAttr(b.getArrayAttr(types));
-    finish.getBody().front().getTerminator()->setOperands(values);
-    return ResultAttr::get(FlatSymbolRefAttr::get(finish), values.size() - 1);
-  }
-  Value known(ResultAttr result) {
-    if (result.getFinish().getValue() == finish.getSymName())
-      return values[result.getNumber()];
-    return KnownOp::create(b, finish.getLoc(), typeOf(findFinish(finish->getParentOfType<ProgramOp>(), result), result), result);
-  }
-  Value number(float value) { return arith::ConstantOp::create(b, finish.getLoc(), b.getF32FloatAttr(value)); }
-
-  FinishOp finish;
-  OpBuilder b;
-
-private:
-  SmallVector<Attribute> names, types;
-  SmallVector<Value> values;
-};
-
 FinishOp createFinish(OpBuilder &b, Location loc, StringRef name, Phase phase, SweepOp sweep) {
   auto finish = FinishOp::create(b, loc, name, phase, sweep ? FlatSymbolRefAttr::get(sweep) : FlatSymbolRefAttr(), b.getArrayAttr({}),
                                  b.getArrayAttr({}), /*list=*/IntegerAttr(), /*given=*/ArrayAttr(), /*places=*/IntegerAttr(),
@@ -131,7 +98,7 @@ public:
     if (!own)
       return false;
     if (factors.exponent) {
-      startReference();
+      startReference(factors.exponent->scale);
       endReference(own, factors.exponent->scale);
     }
     for (Value column : parts.adjoint.getColumns())
@@ -164,12 +131,15 @@ private:
     return name;
   }
 
-  /// Before the sweep.
-  void startReference() {
+  /// Before the sweep: as far above the maximum of the first columns as that of all may be above
+  /// the reference.
+  void startReference(float scale) {
     OpBuilder b(parts.sweep);
     FinishOp finish = createFinish(b, loc, freeName("reference"), Phase::Forward, createSweep(b));
     symbols.insert(finish);
-    first = FinishExtender(finish).add("reference", finish.getBody().getArgument(0));
+    FinishExtender results(finish);
+    Value maximum = finish.getBody().getArgument(0);
+    first = results.add("reference", arith::AddFOp::create(results.b, loc, maximum, results.number(kMostExponent / scale)));
   }
   /// The running maximum alone.
   SweepOp createSweep(OpBuilder &b) {
@@ -207,8 +177,9 @@ private:
 
   /// The logit at a column, in a finish of the sweep: it is in the row state, or comes there.
   Value pickOf(Value column, FinishOp finish) {
-    std::optional<unsigned> slot = findPickSlot(parts.sweep, column);
-    return finish.getBody().getArgument(slot ? *slot : addPickSlot(program, parts.sweep, column, parts.adjoint.getName()));
+    StringRef logits = parts.adjoint.getName();
+    std::optional<unsigned> slot = findPickSlot(parts.sweep, column, logits);
+    return finish.getBody().getArgument(slot ? *slot : addPickSlot(program, parts.sweep, column, logits));
   }
 
   /// A finish without a sweep, to which results can be added.
@@ -266,25 +237,46 @@ private:
   Value emitFactor(const Factors &factors, FinishExtender &results, SliceCloner &cloner) {
     OpBuilder &b = results.b;
     Value product = factors.exponent ? emitExponential(*factors.exponent, results, cloner) : results.number(1);
-    for (const UniformFactor &uniform : factors.uniform) {
-      Value value = cloner.clone(uniform.value);
-      if (uniform.divides)
-        product = arith::DivFOp::create(b, loc, product, value);
-      else
-        product = arith::MulFOp::create(b, loc, product, value);
-    }
+    for (const UniformFactor &uniform : llvm::reverse(factors.uniform)) // the outermost wins
+      product = multiplied(product, uniform, results, cloner);
     return factors.isNegative ? arith::NegFOp::create(b, loc, product).getResult() : product;
   }
-  /// Of the reference where the candidate was.
+  static Value multiplied(Value product, const UniformFactor &uniform, FinishExtender &results, SliceCloner &cloner) {
+    OpBuilder &b = results.b;
+    Location loc = product.getLoc();
+    Value value = cloner.clone(uniform.value);
+    switch (uniform.kind) {
+    case UniformFactor::Kind::Times: return arith::MulFOp::create(b, loc, product, value);
+    case UniformFactor::Kind::Weight: return MultiplyNoNanOp::create(b, loc, value, product);
+    case UniformFactor::Kind::Divisor: return arith::DivFOp::create(b, loc, product, value);
+    case UniformFactor::Kind::Kept: return arith::SelectOp::create(b, loc, value, product, results.number(0));
+    case UniformFactor::Kind::Dropped: return arith::SelectOp::create(b, loc, value, results.number(0), product);
+    }
+    llvm_unreachable("a kind of factor");
+  }
+  /// Of the reference where the candidate was. What has the same multiple, such as the maximum, is
+  /// about as large, and meets it first: products of the two would be rounded as such.
   Value emitExponential(const Exponent &exponent, FinishExtender &results, SliceCloner &cloner) {
     OpBuilder &b = results.b;
-    auto multiple = [&](Value value, float times) -> Value {
-      return times == 1 ? value : arith::MulFOp::create(b, loc, value, results.number(times)).getResult();
-    };
-    Value sum = multiple(results.known(last), exponent.scale);
-    for (const Exponent::Addend &addend : exponent.addends)
-      sum = arith::AddFOp::create(b, loc, sum, multiple(cloner.clone(addend.value), addend.times));
-    return math::ExpOp::create(b, loc, sum);
+    Value distance = results.known(last);
+    SmallVector<Exponent::Addend> others;
+    for (const Exponent::Addend &addend : exponent.addends) {
+      if (addend.times == exponent.scale)
+        distance = arith::AddFOp::create(b, loc, distance, cloner.clone(addend.value));
+      else if (addend.times == -exponent.scale)
+        distance = arith::SubFOp::create(b, loc, distance, cloner.clone(addend.value));
+      else
+        others.push_back(addend);
+    }
+    if (exponent.scale == 1 && others.empty())
+      return math::ExpOp::create(b, loc, distance);
+    Value scale = results.number(exponent.scale), sum = arith::MulFOp::create(b, loc, distance, scale);
+    Value lost = math::FmaOp::create(b, loc, distance, scale, arith::NegFOp::create(b, loc, sum));
+    for (const Exponent::Addend &addend : others) {
+      Value product = arith::MulFOp::create(b, loc, cloner.clone(addend.value), results.number(addend.times));
+      sum = arith::AddFOp::create(b, loc, sum, product);
+    }
+    return math::ExpOp::create(b, loc, arith::AddFOp::create(b, loc, sum, lost));
   }
 
   void replaceGradient(Block &early, Value dense) {

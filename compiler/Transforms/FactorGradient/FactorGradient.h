@@ -1,5 +1,5 @@
-// FactorGradient.h - a gradient of logits as a part that the sweep over the logits can store, times
-// a factor of the token that is known later.
+// FactorGradient.h - splits a gradient of logits into a part that the sweep over the logits can
+// store, and a factor of the token that is known later.
 #pragma once
 #include "dialect/Logitile.h"
 

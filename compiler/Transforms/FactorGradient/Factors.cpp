@@ -51,7 +51,7 @@ FailureOr<Value> Factors::early(Value value) {
     return early(op->getOperand(0));
   }
   if (isa<arith::DivFOp>(op) && isUniform(op->getOperand(1))) {
-    uniform.push_back({op->getOperand(1), /*divides=*/true});
+    uniform.push_back({op->getOperand(1), UniformFactor::Kind::Divisor});
     return early(op->getOperand(0));
   }
   if (isa<arith::SelectOp>(op))
@@ -62,6 +62,10 @@ FailureOr<Value> Factors::early(Value value) {
 }
 
 FailureOr<Value> Factors::product(Operation *op) {
+  if (isa<MultiplyNoNanOp>(op) && isUniform(op->getOperand(0))) {
+    uniform.push_back({op->getOperand(0), UniformFactor::Kind::Weight});
+    return early(op->getOperand(1));
+  }
   FailureOr<Value> left = early(op->getOperand(0)), right = early(op->getOperand(1));
   if (failed(left) || failed(right))
     return failure();
@@ -73,12 +77,15 @@ FailureOr<Value> Factors::product(Operation *op) {
   return cloner->builder.clone(*op, operands)->getResult(0);
 }
 
-/// Of something and zero: the factors of the one are those of both.
+/// Of something and zero: the factors of the one are those of both. They may be no numbers for
+/// tokens for which the other is chosen, so a condition of the token chooses among factors as well.
 FailureOr<Value> Factors::selection(Operation *op) {
   auto select = cast<arith::SelectOp>(op);
   bool isFirst = matchPattern(select.getFalseValue(), m_AnyZeroFloat()), isSecond = matchPattern(select.getTrueValue(), m_AnyZeroFloat());
   if (isFirst == isSecond || !isEarly(select.getCondition()))
     return failure();
+  if (isUniform(select.getCondition()))
+    uniform.push_back({select.getCondition(), isFirst ? UniformFactor::Kind::Kept : UniformFactor::Kind::Dropped});
   FailureOr<Value> part = early(isFirst ? select.getTrueValue() : select.getFalseValue());
   if (failed(part))
     return failure();

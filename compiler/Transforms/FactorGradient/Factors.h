@@ -1,14 +1,20 @@
-// Factors.h - takes the dense gradient of logits apart. What the program becomes is
-// FactorGradient.cpp.
+// Factors.h - splits the dense gradient of logits. FactorGradient.cpp changes the program.
 #pragma once
 #include "compiler/Transforms/FactorGradient/SliceCloner.h"
 #include "dialect/Logitile.h"
 
 namespace logitile {
-/// What is the same for all entries of a token, and multiplies or divides all of them.
+/// What is the same for all entries of a token, and multiplies all of them.
 struct UniformFactor {
+  enum class Kind {
+    Times,
+    Weight, // where it is 0, so is the product, whatever else there is
+    Divisor,
+    Kept,    // a condition: where it does not hold, the product is 0, whatever else there is
+    Dropped, // where it holds
+  };
   mlir::Value value;
-  bool divides = false;
+  Kind kind = Kind::Times;
 };
 
 /// scale * candidate + the sum of the addends, which are the same for all entries of a token.

@@ -11,7 +11,7 @@ static bool isSameRead(Value a, Value b) {
          one->getPropertiesAsAttribute() == other->getPropertiesAsAttribute();
 }
 
-std::optional<unsigned> logitile::findPickSlot(SweepOp sweep, Value column) {
+std::optional<unsigned> logitile::findPickSlot(SweepOp sweep, Value column, StringRef logits) {
   Block &update = sweep.getUpdate().front();
   for (auto [slot, next] : llvm::enumerate(update.getTerminator()->getOperands())) {
     auto select = next.getDefiningOp<arith::SelectOp>();
@@ -20,7 +20,8 @@ std::optional<unsigned> logitile::findPickSlot(SweepOp sweep, Value column) {
       continue;
     auto input = select.getTrueValue().getDefiningOp<InputOp>();
     bool comparesColumn = isHere.getLhs().getDefiningOp<ColumnOp>() && isSameRead(isHere.getRhs(), column);
-    if (input && input.getKind() == InputKind::Logits && comparesColumn)
+    bool isOfLogits = input && input.getKind() == InputKind::Logits && input.getName() == logits;
+    if (isOfLogits && comparesColumn)
       return slot;
   }
   return std::nullopt;

@@ -4,8 +4,8 @@
 
 namespace logitile {
 /// Which slot of the row state has the logit at 'column', an input or a known value of any region;
-/// nothing where none has it.
-std::optional<unsigned> findPickSlot(SweepOp sweep, mlir::Value column);
+/// nothing where none has it. A sweep may pick logits of other projections there as well.
+std::optional<unsigned> findPickSlot(SweepOp sweep, mlir::Value column, llvm::StringRef logits);
 
 /// A new slot for it, behind the others. Finishes of the sweep take it too. The slot has 0 where
 /// the vocabulary has no such column.

@@ -1,4 +1,4 @@
-// SliceCloner.h - copies what a value is computed from into another block.
+// SliceCloner.h - copies the operations that compute a value into another block.
 #pragma once
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"

@@ -1,5 +1,5 @@
-// Centre.cpp - exponents and pivots: which running maximum each is relative to, so that no large
-// part is lost to rounding.
+// Centre.cpp - chooses the running maximum for each exponent and pivot, so that no large part is
+// lost to rounding.
 #include "compiler/Transforms/FormSweeps/Planner.h"
 #include "llvm/ADT/STLExtras.h"
 #include <limits>

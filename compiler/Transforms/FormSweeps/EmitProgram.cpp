@@ -1,5 +1,5 @@
-// EmitProgram.cpp - the parts of a program, last to first: a later part says which values it wants
-// known, the earlier finish yields them. Code inside the regions is EmitRegion.cpp and
+// EmitProgram.cpp - the parts of a program, last to first: a later part lists the values that it
+// needs, and the earlier finish yields them. Code inside the regions is EmitRegion.cpp and
 // EmitSweep.cpp.
 #include "compiler/Transforms/FormSweeps/EmitProgram.h"
 using namespace mlir;

@@ -1,4 +1,4 @@
-// EmitProgram.h - prints a placed plan as a program: where each per-token value becomes known, and
+// EmitProgram.h - writes a placed plan as a program: where each per-token value becomes known, and
 // as which result.
 #pragma once
 #include "compiler/Expression/Import.h"
@@ -198,6 +198,7 @@ private:
   Pair makeExactPair(NodeRef node, bool ofAllSums);
   Pair exactlyScaled(NodeRef node, bool ofAllSums);
   Pair negated(Pair x);
+  Pair sumPair(NodeRef node);
   Pair addPairs(Pair a, Pair b, bool subtracts, bool keepsRounding);
   Pair factorOf(NodeRef node);
   Pair makeEntryPair(NodeRef node, Graph::Origin origin);

@@ -368,9 +368,23 @@ RegionEmitter::Pair RegionEmitter::makePair(NodeRef node) {
       return logSoftmaxPair(*known);
     if (auto known = logSoftmaxOf(node, /*isNegated=*/true))
       return negated(logSoftmaxPair(*known));
-    return addPairs(pairOf(node->operand(0)), pairOf(node->operand(1)), node->is(NodeOp::Sub),
-                    !node->varying || (node->operand(0)->dependsOnLogits && node->operand(1)->dependsOnLogits));
+    return sumPair(node);
   }
+}
+
+/// The logarithms of logsumexps come last: where their maxima are multiples and cancel, they would
+/// be lost in what those have lost to rounding.
+RegionEmitter::Pair RegionEmitter::sumPair(NodeRef node) {
+  NodeRef a = program.resolve(node->operand(0)), b = program.resolve(node->operand(1));
+  auto isInParts = [&](NodeRef x) { return !node->varying && x->is(NodeOp::Pair) && !isKnown(x); };
+  auto large = [&](NodeRef x) { return pairOf(isInParts(x) ? x->operand(0) : x); };
+  bool subtracts = node->is(NodeOp::Sub);
+  Pair sum = addPairs(large(a), large(b), subtracts, !node->varying || (a->dependsOnLogits && b->dependsOnLogits));
+  if (isInParts(a))
+    sum.low = add(sum.low, value(a->operand(1)));
+  if (isInParts(b))
+    sum.low = subtracts ? sub(sum.low, value(b->operand(1))) : add(sum.low, value(b->operand(1)));
+  return sum;
 }
 
 RegionEmitter::Pair RegionEmitter::negated(Pair x) {

@@ -1,23 +1,28 @@
-// Finish.cpp - terms become accumulators, and the sum a uniform expression of their results; or
-// they become one value again.
+// Finish.cpp - terms become accumulators, and the sum becomes a uniform expression of their
+// results; or terms are joined to one value again.
 #include "compiler/Transforms/FormSweeps/Planner.h"
 #include "llvm/ADT/STLExtras.h"
 using namespace logitile;
 
 /// The only factor as large as logits gets a pivot, where its maximum is known: its large part
-/// would round the sum.
+/// would round the sum. Where there is none, so does a multiple of what the exponent is made of,
+/// which may be as large as a logsumexp is.
 NodeRef Planner::pivotOf(const Term &term) {
-  NodeRef unbounded = nullptr;
+  NodeRef base = term.exponent ? canonical(term.exponent).base : nullptr;
+  auto isLarge = [](NodeRef factor) { return factor->isUnbounded; };
+  auto isOfExponent = [&](NodeRef factor) { return factor->type == NodeType::Float && factor->varying && canonical(factor).base == base; };
+  bool hasLarge = llvm::any_of(term.factors, isLarge);
+  NodeRef pivot = nullptr;
   for (NodeRef factor : term.factors) {
-    if (!factor->isUnbounded)
+    if (hasLarge ? !isLarge(factor) : !base || !isOfExponent(factor))
       continue;
-    if (unbounded)
+    if (pivot)
       return nullptr;
-    unbounded = factor;
+    pivot = factor;
   }
-  if (!unbounded || unbounded->isLinearInLogits)
-    return unbounded;
-  return term.exponent && isCentrable(unbounded, canonical(term.exponent).base) ? unbounded : nullptr;
+  if (!pivot || pivot->isLinearInLogits)
+    return pivot;
+  return base && isCentrable(pivot, base) ? pivot : nullptr;
 }
 
 /// Whether all that is as large as logits in 'pivot' is linear in them, or a multiple of the

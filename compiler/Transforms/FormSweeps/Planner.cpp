@@ -1,5 +1,5 @@
-// Planner.cpp - levels of values, and the accumulator or finish of every reduction. How a body
-// comes apart is Decompose.cpp.
+// Planner.cpp - levels of values, and the accumulator or finish of every reduction. Decompose.cpp
+// splits bodies.
 #include "compiler/Transforms/FormSweeps/Planner.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"

@@ -1,5 +1,5 @@
-// Planner.h - reductions become accumulators of row state, each with the sweep (level) that can
-// compute it. What the state looks like as IR is EmitProgram's business.
+// Planner.h - turns reductions into accumulators of row state, and finds the sweep (level) that can
+// compute each of them. EmitProgram.h writes the state as IR.
 #pragma once
 #include "compiler/Expression/Graph.h"
 #include <map>

@@ -1,5 +1,5 @@
-// HalfLogits.h - what a launch stores of logits in 16 bits. Where kernels store and read it is said
-// by templates.
+// HalfLogits.h - what a launch stores for logits in 16 bits. Templates say where kernels store and
+// read it.
 #pragma once
 #include "compiler/Schedule/LaunchShape.h"
 

@@ -1,4 +1,4 @@
-// StoredBase.h - the value through which a gradient reads logits, which is what is stored in 16
+// StoredBase.h - finds the value through which a gradient reads logits; this value is stored in 16
 // bits.
 #pragma once
 #include "mlir/Dialect/Math/IR/Math.h"

@@ -1,5 +1,6 @@
-"""The arguments of a call, checked: options of lt.jit, names, shapes, types, integers and wanted gradients,
-as the records that calls are made of.
+"""The checked arguments of a call: options of lt.jit, names, shapes, types, integers and wanted
+gradients, as records for `calls`.
 
-Nothing here compiles or runs a call: that is `calls`. What an array is, and how it is read, is `frameworks`.
+Nothing here compiles or runs a call: that is `calls`. What an array is, and how it is read,
+is `frameworks`.
 """

@@ -1,4 +1,4 @@
-"""Binds the calls of one head: what was checked and traced for a call serves all calls of the same form."""
+"""Binds the calls of one head. Checks and traces are done once for all calls of the same form."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Binder:
         return Call(given.pairs, given.inputs, given.divisor, given.weight_grad_out, form)
 
     def bind_rounded(self, args: Sequence[Any], inputs: Mapping[str, Any]) -> Call:
-        """Binds what a user gives: where torch casts automatically, hidden and weights are rounded."""
+        """Binds the arguments of a user. Under autocast, hidden states and weights are rounded."""
         return self.bind(*autocast(self.loss.signature.pair_names, args, inputs))
 
     def rounded(

@@ -1,4 +1,5 @@
-"""Binds the arguments of a call to the parameters of a loss, and checks names, shapes, dtypes and devices.
+"""Binds the arguments of a call to the parameters of a loss, and checks names, shapes,
+dtypes and devices.
 
 What arrays hold (indices in range, ignored tokens) is the business of indices.py.
 """
@@ -21,7 +22,7 @@ from .call import Arguments, Pair, operand_name
 from .options import Options
 
 _MOST_TOKENS = 2**31 - 1
-_MOST_ENTRIES = 2**31 - 2**16  # numbers of entries have 32 bits, also behind the last tile
+_MOST_ENTRIES = 2**31 - 2**16  # numbers of entries have 32 bits, also after the last tile
 _MOST_HIDDEN = 2**31 - 2**16  # the native module takes no more
 
 _OPERAND_DTYPES = ("float32", "bfloat16", "float16")
@@ -71,7 +72,7 @@ def specialised(signature: Signature, options: Options, given: Arguments) -> Spe
     return specialisation
 
 
-# ---- names -------------------------------------------------------------------------------------------------
+# ---- names ---------------------------------------------------------------------------------------
 
 
 def _check_names(signature: Signature, named: Mapping[str, object]) -> None:
@@ -85,7 +86,7 @@ def _check_names(signature: Signature, named: Mapping[str, object]) -> None:
         if name == "segments":
             raise CallTypeError(
                 "'segments' belongs to calls of a head, value_and_grad, reference, reference_grad, ir and "
-                "explain; here give reduction='none' to lt.jit, and sum what each token has"
+                "explain; here give reduction='none' to lt.jit, and sum the results of the tokens"
             )
         known = [p.name for p in signature.inputs] + ["divisor", "weight_grad_out"]
         raise CallTypeError(f"'{signature.name}' has no input '{name}'{did_you_mean(name, known)}")
@@ -163,7 +164,7 @@ def _what(parameter: Parameter) -> str:
     return " or ".join(words[kind.axis] for kind in parameter.kinds)
 
 
-# ---- projections -------------------------------------------------------------------------------------------
+# ---- projections ---------------------------------------------------------------------------------
 
 
 def _pair(name: str, item: object, several: bool) -> Pair:
@@ -273,7 +274,7 @@ def _common_extents(pairs: tuple[Pair, ...], options: Options) -> tuple[int, tup
     return vocab, leading
 
 
-# ---- other inputs ------------------------------------------------------------------------------------------
+# ---- other inputs --------------------------------------------------------------------------------
 
 
 def _specialisation(
@@ -353,7 +354,7 @@ def _check_dtype(name: str, array: Array, kind: Kind, parameter: Parameter, opti
     )
 
 
-# ---- what goes with a call ---------------------------------------------------------------------------------
+# ---- what goes with a call -----------------------------------------------------------------------
 
 
 def _check_divisor(array: Array | None, options: Options) -> None:

@@ -1,4 +1,4 @@
-"""The float32 buffers into which a call adds weight gradients: which arrays may be one."""
+"""The float32 buffers to which a call adds weight gradients: checks which arrays may be one."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _buffer(item: object, pair: Pair) -> Array:
             f"weight of '{pair.name}'"
         )
     if buffer.source is not item:
-        raise CallValueError("'weight_grad_out' is a view with the other sign; give a buffer of its own")
+        raise CallValueError("'weight_grad_out' is a view with the other sign; give a separate buffer")
     if not buffer.framework.is_writable:
         raise CallTypeError("'weight_grad_out' must be an array of NumPy or torch: no other can be written")
     if buffer.strides is not None and _overlaps_itself(buffer.shape, buffer.strides):
@@ -74,15 +74,15 @@ def check_apart(buffers: Mapping[str, Array], arrays: Iterable[tuple[str, Array]
         if any(share_memory(buffer, array) for buffer in buffers.values()):
             raise CallValueError(
                 f"'weight_grad_out' shares memory with '{name}', which the call reads while gradients are "
-                "added into the buffer; give memory of its own"
+                "added into the buffer; give separate memory"
             )
 
 
 def _overlaps_itself(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
     """Whether two entries of a matrix lie at the same place.
 
-    Entries that are i rows and j columns apart do where i * rows = j * columns, and the least such i and j
-    are the steps without their common divisor.
+    Entries that are i rows and j columns apart do where i * rows = j * columns, and the least such
+    i and j are the steps without their common divisor.
     """
     rows, columns = (abs(step) for step in strides)
     common = gcd(rows, columns)
@@ -91,11 +91,11 @@ def _overlaps_itself(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
     return columns // common < shape[0] and rows // common < shape[1]
 
 
-# ---- memory of two arrays ----------------------------------------------------------------------------------
+# ---- memory of two arrays ------------------------------------------------------------------------
 
 
 def share_memory(a: Array, b: Array) -> bool:
-    """Whether two arrays have an element in common; those of one matrix may take turns without it."""
+    """Whether two arrays share an element. Views of a matrix may interleave without it."""
     import numpy
 
     first, second = a.framework.elements(a), b.framework.elements(b)

@@ -1,4 +1,4 @@
-"""The records of a call: its arrays by name, and what it has in common with other calls."""
+"""The records of a call: its arrays by name, and its form, which it shares with other calls."""
 
 from __future__ import annotations
 
@@ -16,15 +16,17 @@ from .wanted import Wanted
 
 @cache
 def native_name(owner: str, part: str) -> str:
-    """What calls of the native module name an array: "student.hidden" that of a pair, by its own name that of
-    another input, whose part is "input".
+    """What calls of the native module name an array: "student.hidden" that of a pair, by its own
+    name that of another input, whose part is "input".
     """
     return owner if part == "input" else f"{owner}.{part}"
 
 
 @cache
 def operand_name(pair: str, part: str, several: bool) -> str:
-    """What users call an operand of a pair: "hidden", or "student.hidden" where there are several pairs."""
+    """What users call an operand of a pair: "hidden",
+    or "student.hidden" where there are several pairs.
+    """
     return native_name(pair, part) if several else part
 
 
@@ -54,7 +56,7 @@ class Operand:
 
 @dataclass(eq=False, slots=True)
 class Pair:
-    """One projection: hidden states [..., D] and weights [V, D] ([D, V] with weight_layout="dv")."""
+    """One projection: hidden [..., D] and weight [V, D] ([D, V] with weight_layout="dv")."""
 
     name: str
     hidden: Array

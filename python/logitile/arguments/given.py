@@ -1,7 +1,7 @@
-"""Logits that exist already: a call may give an array [..., V] to an lt.Logits parameter, by its name.
+"""Given logits: a call may pass an array [..., V] to an lt.Logits parameter, by its name.
 
-Such logits are an lt.Dense[float] for the compiler. Programs have a projection, so if all logits are given,
-zeros [..., 1] and [V, 1] are projected and added to them.
+Such logits are an lt.Dense[float] for the compiler. Programs have a projection, so if all logits
+are given, zeros [..., 1] and [V, 1] are projected and added to them.
 """
 
 from __future__ import annotations
@@ -55,7 +55,9 @@ class GivenLogits(Loss):
         return next(name for name in self._order if given.get(name) is not None)
 
     def gradients(self, inputs: Mapping[str, Any]) -> list[str] | None:
-        """The gradients that a call makes which names none: None leaves it to the arrays that require one."""
+        """The gradients that a call makes which names none:
+        None leaves it to the arrays that require one.
+        """
         logits = [name for name in self.names if inputs.get(name) is not None]
         if any(getattr(item, "requires_grad", False) is True for item in inputs.values()):
             return None
@@ -63,8 +65,8 @@ class GivenLogits(Loss):
 
 
 def given_names(signature: Signature, args: Sequence[object], inputs: Mapping[str, Any]) -> frozenset[str]:
-    """The lt.Logits parameters of a call that get logits, with those that are left out where nothing is
-    projected.
+    """The lt.Logits parameters of a call that get logits,
+    with those that are left out where nothing is projected.
 
     Raises:
         CallTypeError: one has hidden states and weight by position too, or its logits are DTensors.

@@ -1,4 +1,4 @@
-"""Arrays of the caller that a call writes its gradients to: which arrays may be one."""
+"""Arrays of the caller to which a call writes its gradients: checks which arrays may be one."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ def checked_gradients(
 
     Raises:
         CallTypeError: it names no gradient, or is no array that can be written.
-        CallValueError: an array does not fit its gradient, or shares memory with another array of the call.
+        CallValueError: an array does not fit its gradient,
+            or shares memory with another array of the call.
     """
     if item is None:
         return {}
@@ -62,7 +63,7 @@ def _checked(item: object, name: str, call: Call, dtype: str) -> Array:
     if array.dtype != dtype or array.shape != operand.shape:
         raise CallValueError(f"{title} is {array}; it must be {dtype}{shape_text(operand.shape)}")
     if array.device != hidden.device or operand.device != hidden.device:
-        raise CallValueError(f"{title} must lie on the device of hidden, as '{name}' itself")
+        raise CallValueError(f"{title} must be on the device of hidden, like '{name}' itself")
     if array.source is not item or not _is_contiguous(array):
         raise CallValueError(
             f"{title} has strides {array.strides}; give an array without gaps, row after row"
@@ -97,5 +98,5 @@ def _check_apart(given: Mapping[str, Array], call: Call, reaching: Mapping[str, 
         shared += [f"that of '{o}'" for o, a in given.items() if o != name and share_memory(array, a)]
         if shared:
             raise CallValueError(
-                f"'grad_out' of '{name}' shares memory with {shared[0]}; give memory of its own"
+                f"'grad_out' of '{name}' shares memory with {shared[0]}; give separate memory"
             )

@@ -1,6 +1,7 @@
-"""Which gradients a call asks for, and of which outputs; what cannot be had is refused.
+"""The gradients that a call asks for, and their outputs. Gradients that do not exist are refused.
 
-Gradients have names: `hidden` and `weight` (`student.hidden` ... with several pairs), and the inputs' own.
+Gradients have names: `hidden` and `weight` (`student.hidden` ... with several pairs),
+and the inputs' own.
 """
 
 from __future__ import annotations
@@ -48,7 +49,8 @@ def wanted_gradients(
     """The names of the gradients to make.
 
     Args:
-        given: names; None means every array that requires a gradient, else hidden and weight of every pair.
+        given: names; None means every array that requires a gradient,
+            else hidden and weight of every pair.
         option: as what the caller gave them.
 
     Raises:
@@ -86,7 +88,8 @@ def output_cotangents(spec: LossSpec, grad_output: object) -> dict[str, object]:
     """The gradients that reach the outputs, by name; outputs that are left out get none.
 
     Args:
-        grad_output: an array for a bare result, a dictionary by output else; None means 1 for the loss.
+        grad_output: an array for a bare result, a dictionary by output else;
+            None means 1 for the loss.
 
     Raises:
         CallTypeError, CallValueError: a name is unknown or an output takes no gradient.
@@ -173,7 +176,8 @@ def _check_weight(spec: LossSpec, options: Options, call: Call, wanted: tuple[st
 
 
 def check_no_gradient_is_lost(call: Call) -> None:
-    """Results of other frameworks carry no gradient, so no tensor that requires one may go with them.
+    """Results of other frameworks carry no gradient,
+    so no tensor that requires one may go with them.
 
     Raises:
         CallTypeError: one does.

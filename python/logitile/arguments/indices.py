@@ -1,6 +1,8 @@
-"""Rules about the values of integer inputs: which tokens are ignored, and which indices are out of range.
+"""Rules about the values of integer inputs: which tokens are ignored,
+and which indices are out of range.
 
-The texts are the same wherever a wrong index is found: before a call, in the reference, or in a kernel.
+The texts are the same wherever a wrong index is found: before a call, in the reference,
+or in a kernel.
 """
 
 from __future__ import annotations

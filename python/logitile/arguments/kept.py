@@ -1,4 +1,4 @@
-"""Heads that are kept with their loss: one for each choice of options and constants, made once."""
+"""Heads that a loss keeps: one for each choice of options and constants."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ Make = Callable[[Loss, Options, dict[str, object]], Any]
 
 
 def kept(make: Make, loss: Loss, given: Mapping[str, object]) -> Any:
-    """The head of a loss with these options of lt.jit and constants. `make` makes it where there is none.
+    """The head of a loss with these options of lt.jit and constants.
+    `make` creates it if there is none.
 
     Raises:
         CallTypeError, CallValueError, TargetError: as for lt.jit.
@@ -67,7 +68,9 @@ def word(content: str) -> str:
 
 
 def _text(item: object) -> str:
-    """What tells a value from others. Two objects of a kind that is not known here are never the same."""
+    """What tells a value from others. Two objects of a kind that is not known here
+    are never the same.
+    """
     if type(item) in _PLAIN:
         return repr(item)
     if type(item) is tuple:

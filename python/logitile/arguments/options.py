@@ -23,7 +23,8 @@ class Options:
     """What a head is bound to, beside its loss and constants.
 
     Args:
-        reduction: "mean", "sum" or "none"; None where it was left to the loss ("mean" if it has a `loss`).
+        reduction: "mean", "sum" or "none";
+            None where it was left to the loss ("mean" if it has a `loss`).
         ignore_index: value of the ignoring input that switches a token off; None ignores nothing.
         ignore: name of that input; None where it was left to the loss ("target" if it has one).
         all_ignored: what a mean over no token is: "nan" or "zero".
@@ -31,10 +32,12 @@ class Options:
         chunks: number of token chunks; None where the budget decides.
         backend: "auto", "cpu", "cuda", "cuda:sm_90", "emu:sm_90", ...
         weight_layout: "vd" for weights [V, D], "dv" for [D, V].
-        output_dtype: of float outputs; None means float32, "hidden" that of the first hidden states.
-        tiles: tile sizes such as "TM=64,TN=64", in the place of those that the table of the target has.
-        by_token: the loss stays per token, and `reduction` says what becomes of the tokens of a sequence
-            (calls.segmented). No option of lt.jit.
+        output_dtype: of float outputs; None means float32,
+            "hidden" that of the first hidden states.
+        tiles: tile sizes such as "TM=64,TN=64",
+            in the place of those that the table of the target has.
+        by_token: the loss stays per token, and `reduction` says what becomes of the tokens of a
+            sequence (calls.segmented). No option of lt.jit.
     """
 
     reduction: str | None = None
@@ -80,7 +83,8 @@ def checked_options(signature: Signature, *, workspace: object = "auto", **given
     """Options as lt.jit takes them.
 
     Raises:
-        CallTypeError, CallValueError: a value is not possible, or 'ignore' names no lt.Token[int] input.
+        CallTypeError, CallValueError: a value is not possible,
+            or 'ignore' names no lt.Token[int] input.
         TargetError: 'backend' names a target that there is not.
     """
     is_auto = isinstance(workspace, str) and workspace == "auto"
@@ -151,7 +155,7 @@ def _check_ignored(signature: Signature, options: Options) -> None:
 
 
 def _check_backend(backend: object) -> None:
-    """That there is such a platform or target.
+    """Checks that there is such a platform or target.
 
     Raises:
         CallValueError: there is no such platform.
@@ -170,7 +174,7 @@ def _check_backend(backend: object) -> None:
 
 
 def _check_tiles(options: Options) -> None:
-    """What can be told without a target: which sizes there are, and which fit, the compiler says."""
+    """Checks what needs no target. The compiler knows which sizes exist, and which of them fit."""
     if not isinstance(options.tiles, str):
         raise CallValueError(f"tiles={options.tiles!r} must be a str, such as 'TM=64,TN=128'")
     if options.tiles and options.is_reference:
@@ -202,7 +206,8 @@ def _byte_count(workspace: object) -> int:
     match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(?:([kmgt])(i?))?b\s*", text)
     if match is None or float(match[1]) == 0:
         raise CallValueError(
-            f"workspace={workspace!r} is no byte budget; give 'auto', a positive int or text such as '512MiB'"
+            f"workspace={workspace!r} is not a byte budget; give 'auto', a positive int or text such as "
+            "'512MiB'"
         )
     unit = (1024 if match[3] else 1000) ** _POWERS[match[2]]
     return _bounded("workspace", int(float(match[1]) * unit), 2**62)

@@ -19,14 +19,18 @@ _DTYPES = {
 def output_shape(
     options: Options, leading: tuple[int, ...], name: str, places: int | None = None
 ) -> tuple[int, ...]:
-    """A reduced loss has no axis; everything else is per token. A list has an axis for its places behind."""
+    """A reduced loss has no axis; everything else is per token.
+    A list has a last axis for its places.
+    """
     if places is not None:
         return (*leading, places)
     return () if name == "loss" and options.reduces != "none" else leading
 
 
 def axes_behind_tokens(options: Options, name: str, places: int | None) -> tuple[int, ...] | None:
-    """The axes of an output behind those of the tokens; None for a reduced loss, which has none at all."""
+    """The axes of an output after those of the tokens; None for a reduced loss,
+    which has none at all.
+    """
     shape = output_shape(options, (1,), name, places)
     return shape[1:] if shape else None
 

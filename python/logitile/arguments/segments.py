@@ -1,4 +1,4 @@
-"""Which tokens of a call belong to one sequence: what `segments=` takes."""
+"""`lt.Segments`, the argument `segments=` of a call: the sequence of each token."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ _MOST = 2**31 - 1
 
 
 class Segments:
-    """Which sequence each token of a call belongs to: the outputs are sums or means over sequences then.
+    """Which sequence each token of a call belongs to. Outputs are then sums or means of sequences.
 
         lt.Segments(ids, count=3)               # an id from 0 to 2 for each token
-        lt.Segments.from_lengths([5, 2, 9])     # three sequences, one behind the other: 16 tokens
+        lt.Segments.from_lengths([5, 2, 9])     # three consecutive sequences: 16 tokens
 
     Args:
-        ids: integers in the leading dimensions of hidden. Tokens of one id are one sequence, wherever they
-            stand. A token of a negative id belongs to no sequence.
+        ids: integers in the leading dimensions of hidden. Tokens of one id are one sequence,
+            wherever they stand. A token of a negative id belongs to no sequence.
         count: the number of sequences, S. Some of them may have no token.
 
     Raises:
-        CallTypeError: `ids` is no array, or `count` no int.
+        CallTypeError: `ids` is not an array, or `count` not an int.
         CallValueError: `count` is negative.
     """
 
@@ -35,14 +35,15 @@ class Segments:
 
     @classmethod
     def from_lengths(cls, lengths: Any) -> Segments:
-        """Sequences that lie one behind the other, as in a packed batch: every token belongs to one.
+        """Consecutive sequences, as in a packed batch. Every token belongs to one.
 
         Args:
-            lengths: the number of tokens of each sequence, in their order: a list of ints, or integers [S].
-                Their sum is the number of tokens of the call, whose leading dimensions are read row by row.
+            lengths: the number of tokens of each sequence, in their order: a list of ints, or
+                integers [S]. Their sum is the number of tokens of the call, whose leading
+                dimensions are read row by row.
 
         Raises:
-            CallTypeError: that is neither a list nor an array.
+            CallTypeError: `lengths` is neither a list nor an array.
             CallValueError: the array has more than one axis, or none.
         """
         _check_array(lengths, "lengths", "a list of ints or an array of integers")
@@ -76,5 +77,6 @@ def checked_segments(segments: object) -> Segments:
 def _check_array(item: object, what: str, remedy: str) -> None:
     if not isinstance(item, (list, tuple)) and not (hasattr(item, "shape") and hasattr(item, "dtype")):
         raise CallTypeError(
-            f"the {what} of lt.Segments are of type {type(item).__name__}, which is no array; give {remedy}"
+            f"the {what} of lt.Segments are of type {type(item).__name__}, which is not an array; give "
+            f"{remedy}"
         )

@@ -1,4 +1,4 @@
-"""Which gradients a call makes, and when: the record that programs are chosen by."""
+"""The gradients that a call computes, and when: the record by which programs are chosen."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ class Wanted:
     Args:
         names: as `wrt` has them: "hidden", "student.weight", "bias", ...
         of: the outputs that they are gradients of.
-        mode: "forward" without gradients, "early" with gradients in the forward phase, "split" in one of
-            their own.
+        mode: "forward" without gradients, "early" with gradients in the forward phase,
+            "split" in one of their own.
         dtype: of all gradients; None means that of each input.
         accumulate: weight gradients are added into float32 arrays of the caller.
-        in_float32: names of gradients that are float32 whatever the type of their input: partial sums, which
-            are rounded once they are complete.
+        in_float32: names of gradients that are float32 whatever the type of their input: partial
+            sums, which are rounded once they are complete.
     """
 
     names: tuple[str, ...] = ()

@@ -1,6 +1,8 @@
-"""Heads in captured graphs: what a graph has to know of a head, and the calls that it makes later.
+"""Heads in captured graphs: the facts about a head that a graph holds, and the calls that it makes
+later.
 
-Only shapes, types and names are looked at while a graph is captured: its arrays may have no numbers.
+Only shapes, types and names are looked at while a graph is captured:
+its arrays may have no numbers.
 """
 
 from __future__ import annotations
@@ -69,7 +71,9 @@ class CapturedHead:
     def backward(
         self, inputs: Sequence[Any], cotangents: Sequence[Any], given: Sequence[bool], need: Sequence[bool]
     ) -> list[Any]:
-        """Gradients of the inputs that `need` marks; `cotangents` are those that `given` marks, by output."""
+        """Gradients of the inputs that `need` marks;
+        `cotangents` are those that `given` marks, by output.
+        """
         call = self._call(inputs)
         names = self._marked(need)
         outputs = [name for (name, _, _), present in zip(self.outputs, given, strict=True) if present]
@@ -87,7 +91,8 @@ class CapturedHead:
 
 
 class HeadCapture:
-    """A head, as the capture of a graph asks it; see frameworks.capture.Capturable and frameworks.traced.
+    """A head, as the capture of a graph asks it;
+    see frameworks.capture.Capturable and frameworks.traced.
 
     Args:
         binder, programs: of the head.
@@ -123,7 +128,9 @@ class HeadCapture:
         self.binder.bind(args, inputs)
 
     def slot_axes(self, places: tuple[Place, ...]) -> tuple[str, ...]:
-        """What each slot has an axis for: "hidden", "weight", "token", "vocab", "dense" or "scalar"."""
+        """What each slot has an axis for: "hidden", "weight", "token", "vocab",
+        "dense" or "scalar".
+        """
         signature = self.binder.loss.signature
         axes = []
         for place in places:

@@ -1,4 +1,4 @@
-"""What each kind of call wants of its program: which gradients, of which outputs, and in which phase."""
+"""The demands of each kind of call on its program: gradients, outputs and phase."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ def in_one_call(
 ) -> Wanted:
     """Gradients are made along with the outputs wherever that is exact.
 
-    The sum of the output `weight`, which divides a mean, is known only behind the last token. Gradients can
-    be divided then, except where they are a sum with something else or could overflow before.
+    The sum of the output `weight`, which divides a mean, is known only after the last token.
+    Gradients can be divided then, except where they are a sum with something else or could overflow
+    before.
     """
     spec, options = call.form.spec, call.form.options
     of = reaching_outputs(call, names, outputs)
@@ -35,7 +36,8 @@ def in_one_call(
 
 
 def by_autograd(call: Call) -> Wanted:
-    """What an eager call asks for whose results are differentiated later: the same for all calls of a form.
+    """What an eager call asks for whose results are differentiated later:
+    the same for all calls of a form.
 
     Raises:
         CallError: see wanted_gradients and check_buffers.
@@ -59,7 +61,8 @@ def by_names(call: Call, grad: Iterable[str] | None) -> Wanted:
     """The gradients of `head.ir` and its like, made as `value_and_grad` makes them.
 
     Args:
-        grad: names; an empty sequence for none; None for the arrays that require one, else hidden and weight.
+        grad: names; an empty sequence for none; None for the arrays that require one,
+            else hidden and weight.
 
     Raises:
         CallError: a name is unknown, or has no gradient.
@@ -76,10 +79,12 @@ def by_names(call: Call, grad: Iterable[str] | None) -> Wanted:
 
 
 def is_early(spec: LossSpec, options: Options, names: Collection[str], dtypes: Mapping[str, str]) -> bool:
-    """Whether gradients may be made along with the outputs, before it is known what reaches the loss.
+    """Whether gradients may be made along with the outputs,
+    before it is known what reaches the loss.
 
-    That loss has to be one number and the only output with a gradient: then what reaches it is a factor.
-    Dense gradients are too large to be kept, and in float16 a sum may overflow before it is divided.
+    That loss has to be one number and the only output with a gradient: then what reaches it is a
+    factor. Dense gradients are too large to be kept, and in float16 a sum may overflow before it is
+    divided.
     """
     dense = {given.name for given in spec.inputs if given.axis == "dense"}
     return (

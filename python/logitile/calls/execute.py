@@ -1,4 +1,4 @@
-"""Calls: results are allocated in the caller's framework and the program of the call writes them."""
+"""Calls: the caller's framework allocates the results, and a compiled program writes them."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ def run(
     cotangents: Mapping[str, NativeArray],
     given: Mapping[str, Array] = MappingProxyType({}),
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The outputs and gradients of a program, unfinished, by name; `cotangents` reach the outputs, `given`
-    arrays of the caller are written.
+    """The outputs and gradients of a program, unfinished, by name; `cotangents` reach the outputs,
+    `given` arrays of the caller are written.
     """
     outputs, written = new_outputs(call)
     gradients, made = new_gradients(call, program.options, program.wanted, program.gradients, given)
@@ -101,7 +101,9 @@ def values_and_gradients(
 
 
 def _dtypes(call: Call, names: tuple[str, ...], dtype: str | None) -> dict[str, str]:
-    """Of the gradients that a caller may give arrays for: all but those that are added into a buffer."""
+    """Of the gradients that a caller may give arrays for:
+    all but those that are added into a buffer.
+    """
     return {
         name: dtype or float_dtype(call.operands[name].array) for name in names if not has_buffer(call, name)
     }
@@ -125,7 +127,8 @@ def given_cotangents(call: Call, grad_output: object) -> dict[str, Array]:
     """What reaches the outputs of a call, by name.
 
     Raises:
-        CallError: see output_cotangents; CallValueError too where an array is on another device than hidden.
+        CallError: see output_cotangents; CallValueError too where an array is on another
+            device than hidden.
     """
     hidden, arrays = call.pairs[0].hidden, {}
     for name, item in output_cotangents(call.form.spec, grad_output).items():

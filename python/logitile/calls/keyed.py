@@ -1,7 +1,8 @@
-"""Calls by key: what a compiled program of another framework names, and how a handler finds it when it runs.
+"""Calls by key: a compiled program of another framework holds the key, and a handler finds the call
+when the program runs.
 
-A record says all that such a call is, except where it runs. Its digest is the key. Records are kept in
-memory, and beside the compiled programs on disk, where another process finds them.
+A record describes a call completely, except for the device. Its digest is the key. Records are kept
+in memory, and beside the compiled programs on disk, where another process finds them.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ _FORMAT = 2  # of records
 _FOLDER = "heads"  # in the folder of the disk cache
 
 Slot = tuple[str, str, int, bool]
-"""What an array of the call is: "input", "cotangent", "divisor", "output" or "gradient"; its name for the
-plan; the code of its type where it is written; whether it is a weight [D, V]."""
+"""What an array of the call is: "input", "cotangent", "divisor", "output" or "gradient"; its name
+for the plan; the code of its type where it is written; whether it is a weight [D, V]."""
 
 Finder = Callable[[str, int], Any]
 """Makes the native call for a device and a number of tokens."""
@@ -120,7 +121,8 @@ def finder_of(record: Mapping[str, Any]) -> Finder:
 
 
 def planned(record: Mapping[str, Any], device: str, tokens: int) -> tuple[Any, int]:
-    """The plan of a record for a device and a number of tokens, and the threads of the host that run it.
+    """The plan of a record for a device and a number of tokens,
+    and the threads of the host that run it.
 
     Raises:
         CallError, TargetError, CompileError: see `calls.program.Program`.
@@ -137,7 +139,7 @@ def planned(record: Mapping[str, Any], device: str, tokens: int) -> tuple[Any, i
     return program.plan(tokens), threads
 
 
-# ---- on disk -----------------------------------------------------------------------------------------------
+# ---- on disk -------------------------------------------------------------------------------------
 
 
 def clear() -> tuple[int, int]:
@@ -177,7 +179,7 @@ def _read(key: str) -> dict[str, Any]:
     """The record of a key. What is on disk has that digest, or somebody changed it.
 
     Raises:
-        LogitileError: there is none.
+        LogitileError: there is no such record.
     """
     digest = key.rpartition(":")[2]
     path = _path(digest)

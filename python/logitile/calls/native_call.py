@@ -1,4 +1,4 @@
-"""The one way into the native module: every call of a plan goes through here, whoever makes it."""
+"""The only way into the native module: every call of a plan goes through this module."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ class NativeCall:
         inputs: every input, by name.
         like: the array that results lie beside.
         divisor: what replaces the denominator of a mean.
-        picks: lines of the loss that pick an entry by an index which it computes, as far as they are known.
+        picks: lines of the loss that pick an entry by an index which it computes,
+            as far as they are known.
     """
 
     plan: _native.Plan
@@ -100,7 +101,7 @@ def backward(
 
 
 def native_inputs(call: Call, options: Options) -> list[NativeArray]:
-    """Every input of a call; weights as [V, D] whatever their layout is."""
+    """Every input of a call; weights as [V, D] for both layouts."""
     inputs = []
     for pair in call.pairs:
         inputs.append(pair.hidden.framework.view(pair.hidden, native_name(pair.name, "hidden")))
@@ -134,8 +135,8 @@ def call_options(
 
 
 def _located(error: CallIndexError, picks: Sequence[Location]) -> CallIndexError:
-    """A plan may serve equal losses of other lines, so the line of a computed index is not in it; a plan
-    that was loaded has none.
+    """A plan may serve equal losses of other lines, so the line of a computed index is not in it;
+    a plan that was loaded has none.
     """
     if not error.is_computed or not picks:
         return error

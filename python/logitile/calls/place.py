@@ -1,4 +1,4 @@
-"""Where a call runs: what code is made for, and how many threads of the host run it."""
+"""Where a call runs: the target for which code is compiled, and the number of host threads."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from ..runtime.platforms import Platform, platform_of, target_of
 
 
 def thread_count() -> int:
-    """Threads of a call: LOGITILE_NUM_THREADS, else those of torch where it is imported, else the cores."""
+    """Threads of a call: LOGITILE_NUM_THREADS, else those of torch where it is imported,
+    else the cores.
+    """
     return native().thread_count(host_threads())
 
 
@@ -29,7 +31,7 @@ def place(backend: str, device: str | None) -> tuple[str, int]:
     """
     if backend == REFERENCE:
         raise CallTypeError(
-            "backend='reference' compiles nothing; use backend='auto' for what needs a program"
+            "backend='reference' compiles nothing; use backend='auto' to get a program"
         )
     memory, _, ordinal = (device or "").partition(":")
     if backend == "auto":

@@ -1,8 +1,8 @@
-"""Compiled plans as files: made by `head.compile`, saved, loaded and run, here or from C
-(runtime/logitile.h).
+"""Compiled plans as files:
+`head.compile` makes them; they are saved, loaded and run, here or from C (runtime/logitile.h).
 
-A plan holds the program of a loss for an interval of numbers of tokens, and how its calls reduce the loss and
-which tokens they ignore.
+A plan holds the program of a loss for an interval of numbers of tokens, and how its calls reduce
+the loss and which tokens they ignore.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Plan:
 
     @property
     def interval(self) -> tuple[int, int]:
-        """Numbers of tokens that it serves: the first, and the one behind the last."""
+        """The numbers of tokens that it serves: first and end (exclusive)."""
         return self._native.interval
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -63,9 +63,10 @@ class Plan:
 
         Args:
             args, inputs, divisor: as for a call of the head.
-            grad_output: what reaches the loss, or a dictionary by output. Left out: 1 for the loss.
+            grad_output: the gradient that arrives at the loss, or a dictionary by output. The
+                default is 1 for the loss.
 
-        Returns: the outputs as from a call, and the gradients that the plan makes, by name.
+        Returns: the outputs as from a call, and the gradients of the plan, by name.
 
         Raises:
             CallError: the arguments do not fit the plan.
@@ -198,7 +199,7 @@ def _view(array: Array, name: str) -> Any:
 
 
 def load_plan(path: str | os.PathLike[str]) -> Plan:
-    """A plan that `save` wrote. Reduction and ignored tokens are as they were for the head that compiled it.
+    """A plan that `save` wrote. Reduction and ignored tokens are those of its head.
 
     Args:
         path: of the file. It holds machine code: load only files that you would run.

@@ -1,4 +1,4 @@
-"""Programs: what is asked of the compiler for a call, and what it made of that."""
+"""Programs: the request to the compiler for a call, and the compiled result."""
 
 from __future__ import annotations
 
@@ -74,14 +74,16 @@ def gradient_dtype(call: Call, wanted: Wanted, name: str) -> str:
 
 
 def float_dtype(array: Array) -> str:
-    """The element type of an input's gradient: its own, or float32 for a number given as an integer."""
+    """The element type of an input's gradient: its own,
+    or float32 for a number given as an integer.
+    """
     return array.dtype if array.dtype in FLOATS else "float32"
 
 
 @dataclass(frozen=True)
 class Gradient:
-    """A gradient of a program: its name, that of its array for the native module, its type, whether it is a
-    weight's.
+    """A gradient of a program: its name, that of its array for the native module, its type,
+    whether it is a weight's.
     """
 
     name: str
@@ -134,7 +136,7 @@ class Program:
 
     @property
     def task(self) -> str:
-        """The same for programs that differ in nothing but tiles, whatever version compiles them."""
+        """The same for programs that differ only in tiles, whichever version compiles them."""
         return self._native.task
 
     def tiles(self) -> list[str]:
@@ -152,7 +154,8 @@ class Program:
         """The plan for a number of tokens, compiled if there is none.
 
         Raises:
-            CallValueError: the workspace is too small, or kernels cannot have the tiles of the options.
+            CallValueError: the workspace is too small,
+                or kernels cannot have the tiles of the options.
             CompileError: the compiler failed.
         """
         try:
@@ -184,8 +187,8 @@ class Program:
             raise
 
     def _check_tiles(self, error: CompileError, compiled: Callable[[_native.Program], object]) -> None:
-        """Tells apart who must act where compiling failed: what compiles with the tiles of the target's table
-        fails for those of the options.
+        """Tells apart who must act where compiling failed: what compiles with the tiles of the
+        target's table fails for those of the options.
 
         Raises:
             CallValueError: it is them.
@@ -272,8 +275,8 @@ def place_of_call(options: Options, call: Call, target: str, threads: int) -> di
 
 
 def workspace_budget(options: Options, call: Call, target: str, threads: int) -> int:
-    """The budget in bytes; that of workspace="auto" on the CPU is 256 MiB, more for large weights and for
-    more than 64 threads; on GPUs 4 GiB, more for large weights.
+    """The budget in bytes; that of workspace="auto" on the CPU is 256 MiB, more for large weights
+    and for more than 64 threads; on GPUs 4 GiB, more for large weights.
     """
     if options.workspace is not None:
         return options.workspace

@@ -1,4 +1,4 @@
-"""The programs of a head: one for each key, found again without a key by the form of a call."""
+"""The programs of a head: one for each key. The form of a call finds it again without a key."""
 
 from __future__ import annotations
 

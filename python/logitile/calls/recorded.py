@@ -1,4 +1,6 @@
-"""Calls that are differentiated later: what their forward pass keeps, and what their backward pass runs."""
+"""Calls that are differentiated later: the data that their forward pass keeps, and their backward
+pass.
+"""
 
 from __future__ import annotations
 
@@ -61,7 +63,8 @@ class RecordedCall:
             arrays: of `emptied`.
             cotangents: what reaches each output.
 
-        Returns: the gradients in the order of `sources`. What goes into a buffer is none for the framework.
+        Returns: the gradients in the order of `sources`.
+            A gradient that goes into a buffer is None for the framework.
         """
         call = _filled(self.call, arrays)
         reaching = [
@@ -85,7 +88,9 @@ def _viewed(cotangent: Any, name: str) -> Any:
 
 
 def _emptied(call: Call) -> tuple[Call, list[Any]]:
-    """A call without the arrays of its framework, which autograd saves instead; `_filled` puts them back."""
+    """A call without the arrays of its framework, which autograd saves instead;
+    `_filled` puts them back.
+    """
     arrays: list[Any] = []
 
     def emptied(array: Array) -> Array:
@@ -110,7 +115,9 @@ def _filled(call: Call, arrays: Sequence[Any]) -> Call:
 
 
 def _mapped(call: Call, change: Callable[[Array], Array]) -> Call:
-    """A call with every input array changed, in one order; its divisor was used up in the forward pass."""
+    """A call with every input array changed, in one order;
+    its divisor was used up in the forward pass.
+    """
     pairs = tuple(replace(p, hidden=change(p.hidden), weight=change(p.weight)) for p in call.pairs)
     inputs = {name: change(array) for name, array in call.inputs.items()}
     return replace(call, pairs=pairs, inputs=inputs, divisor=None)

@@ -33,7 +33,8 @@ def new_gradients(
     made_for: Iterable[Gradient],
     given: Mapping[str, Array] = MappingProxyType({}),
 ) -> tuple[dict[str, Any], list[NativeArray]]:
-    """Unfilled arrays for gradients or the caller's buffers, by name and as the native module writes them.
+    """Unfilled arrays for gradients or the caller's buffers,
+    by name and as the native module writes them.
 
     Args:
         given: arrays of the caller for gradients, by name.
@@ -90,8 +91,8 @@ def cast_back(
     dtype: str | None,
     given: Mapping[str, Array] = MappingProxyType({}),
 ) -> dict[str, Any]:
-    """Gradients as their inputs are: of their type, also where others have a buffer of float32, and in host
-    memory where the input lies there beside a GPU.
+    """Gradients as their inputs are: of their type, also where others have a buffer of float32, and
+    in host memory where the input lies there beside a GPU.
 
     Args:
         made_for: what `gradients` were made for.

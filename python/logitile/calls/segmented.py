@@ -1,7 +1,8 @@
-"""Calls whose outputs are sums or means over sequences: a call per token, and sums of what it returns.
+"""Calls whose outputs are sums or means over sequences: a call per token, and sums of its outputs.
 
-What is written here is the same for every framework; see frameworks.segments for what it asks of one. The
-gradients of the tokens are those of their sequence's sum, so that the call needs no kernels of its own.
+What is written here is the same for every framework; see frameworks.segments for what it asks of
+one. The gradients of the tokens are those of their sequence's sum, so that the call needs no
+kernels of its own.
 """
 
 from __future__ import annotations
@@ -43,7 +44,9 @@ class TokenCalls(Protocol):
     def of_given(
         self, args: Any, inputs: Any, wrt: Iterable[str] | None
     ) -> tuple[TokenCode, dict[str, Any], Iterable[str] | None]:
-        """What computes a call to which logits may be given, its inputs and the names of its gradients."""
+        """What computes a call to which logits may be given,
+        its inputs and the names of its gradients.
+        """
 
 
 NOT_JOINED = (
@@ -53,7 +56,7 @@ NOT_JOINED = (
 
 
 def ignoring_name(signature: Signature, options: Options) -> str:
-    """The name of the input of a loss that tells ignored tokens, "" where there is none."""
+    """The name of the input of a loss that marks ignored tokens; "" if there is none."""
     given = signature.input(options.ignoring_input)
     kind = None if given is None else given.kinds[0]
     is_told = kind is not None and kind.axis == "token" and kind.element == "int"
@@ -65,8 +68,9 @@ class SegmentedCalls:
 
     Args:
         options: of the head. The reduction says what becomes of a sequence.
-        ignoring: the name of the input that tells ignored tokens, "" where there is none.
-        weighted: calls per token, for those whose mean divides by the output `weight` if there is one.
+        ignoring: the name of the input that marks ignored tokens; "" if there is none.
+        weighted: calls per token, for those whose mean divides by the output
+            `weight` if there is one.
         divided: the same for calls with a divisor, through whose `weight` no gradient is lost.
     """
 
@@ -74,7 +78,7 @@ class SegmentedCalls:
         self._options, self._ignoring, self._weighted, self._divided = options, ignoring, weighted, divided
 
     def through(self, made: Callable[[Any], Any]) -> SegmentedCalls:
-        """The same calls by what is made of the calls per token, which gives outputs alone."""
+        """The same calls by a function of the calls per token, which gives outputs only."""
         return SegmentedCalls(self._options, self._ignoring, made(self._weighted), made(self._divided))
 
     def per_token(self, inputs: Mapping[str, Any]) -> Any:
@@ -118,8 +122,8 @@ class SegmentedCalls:
     ) -> tuple[Any, dict[str, Any]]:
         """The outputs as of `outputs`, and gradients by name.
 
-        A mean over the output `weight` takes one more forward pass: the gradients of tokens depend on the
-        sums of the weights.
+        A mean over the output `weight` takes one more forward pass:
+        the gradients of tokens depend on the sums of the weights.
 
         Args:
             asked: without `grad_out`; its `grad_output` has a number, or one for each sequence.

@@ -1,4 +1,6 @@
-"""Calls that a framework traces for a program of its own: which keyed calls compute it and its gradients."""
+"""Calls that a framework traces for its own program: the keyed calls that compute outputs and
+gradients.
+"""
 
 from __future__ import annotations
 
@@ -26,16 +28,16 @@ from .programs import Programs
 
 
 def operands(call: Call) -> list[Any]:
-    """The arrays that a traced call takes, in order: hidden and weight of each pair, other inputs, and the
-    divisor if there is one.
+    """The arrays that a traced call takes, in order: hidden and weight of each pair, other inputs,
+    and the divisor if there is one.
     """
     arrays = [operand.array for operand in call.operands.values()]
     return [array.source for array in (*arrays, *([] if call.divisor is None else [call.divisor]))]
 
 
 Slicer = Callable[[Binder, Call, tuple[str, ...], tuple[str, ...]], SlicedCall]
-"""Makes the parts of a call whose vocabulary is in slices, from the names of its gradients and of the outputs
-that they are of."""
+"""Makes the parts of a call whose vocabulary is in slices,
+from the names of its gradients and of the outputs that they are of."""
 
 
 class TracedCall:
@@ -44,8 +46,8 @@ class TracedCall:
     Args:
         binder, programs: of the head.
         slicer: for calls on several devices.
-        call: whose arrays need no numbers. It is kept as long as programs may call its keys, without its
-            arrays.
+        call: whose arrays need no numbers. It is kept as long as programs may call its keys,
+            without its arrays.
     """
 
     def __init__(self, binder: Binder, programs: Programs, slicer: Slicer, call: Call):
@@ -91,7 +93,8 @@ class TracedCall:
     ) -> tuple[KeyedCall, tuple[str, ...], list[Any]]:
         """What `Head.value_and_grad` computes; see there.
 
-        Returns: the call, the names of its gradients, and what reaches its outputs, behind the operands.
+        Returns: the call, the names of its gradients, and what reaches its outputs,
+            after the operands.
 
         Raises:
             CallError: a gradient does not exist, or nothing reaches it.
@@ -111,7 +114,7 @@ class TracedCall:
         spec = self._call.form.spec
         return spec.result(dict(zip(spec.output_names, outputs, strict=False)))
 
-    # ---- several devices ---------------------------------------------------------------------------------
+    # ---- several devices -------------------------------------------------------------------------
 
     @property
     def mean(self) -> Mean:
@@ -155,10 +158,10 @@ class TracedCall:
     def _marked(self, mask: Mask) -> tuple[str, ...]:
         return tuple(name for name, wanted in zip(self._names, mask, strict=False) if wanted)
 
-    # ---- keyed calls -------------------------------------------------------------------------------------
+    # ---- keyed calls -----------------------------------------------------------------------------
 
     def _keyed(self, wanted: Wanted, cotangents: tuple[str, ...]) -> KeyedCall:
-        """The call that makes some gradients; `cotangents` are the outputs that a gradient reaches."""
+        """The call that makes some gradients. `cotangents` are outputs that a gradient reaches."""
         call, spec, options = self._call, self._call.form.spec, self._call.form.options
         key = program_key(call, wanted, "", 0)
         request = unplaced_request(spec, options, call, key)
@@ -229,7 +232,7 @@ class TracedCall:
                 kinds.append("weight" if call.operands[name].is_weight else "hidden")
         return (*kinds, *(["scalar"] if call.divisor is not None else []))
 
-    # ---- native calls ------------------------------------------------------------------------------------
+    # ---- native calls ----------------------------------------------------------------------------
 
     def _finder(self, wanted: Wanted, slots: tuple[list[keyed.Slot], list[keyed.Slot]]) -> keyed.Finder:
         def finder(device: str, tokens: int) -> Any:
@@ -260,12 +263,14 @@ def _check_extents(call: Call) -> None:
     for what, extent in extents:
         if isinstance(extent, OpenExtent):
             raise CallValueError(
-                f"the {what} is the symbol {extent}, but code is made for a number; give one"
+                f"the {what} is the symbol {extent}, but code is compiled for a number; give a number"
             )
 
 
 def _on_shard(binder: Binder, call: Call, shapes: Sequence[tuple[int, ...]]) -> Call:
-    """The call with a device's part of its arrays, in their order. It knows the whole vocabulary."""
+    """The call with a device's part of its arrays, in their order.
+    It knows the whole vocabulary.
+    """
     rest = iter(shapes)
 
     def shard(array: Array) -> Array:

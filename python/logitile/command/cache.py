@@ -1,4 +1,6 @@
-"""`python -m logitile cache`: the compiled programs on disk, for people (runtime/cache/DiskCache.h)."""
+"""`python -m logitile cache`: the compiled programs on disk,
+for people (runtime/cache/DiskCache.h).
+"""
 
 from __future__ import annotations
 
@@ -16,9 +18,9 @@ from ..runtime.engine import native
 
 _SHOWN_DIGITS = 12
 _PLACES = """\
-The folder is LOGITILE_CACHE_DIR, else $XDG_CACHE_HOME/logitile, else ~/.cache/logitile;
+The folder is LOGITILE_CACHE_DIR, or else $XDG_CACHE_HOME/logitile, or else ~/.cache/logitile.
 LOGITILE_CACHE_DIR=off turns the cache off. It holds at most LOGITILE_CACHE_BYTES (1 GiB);
-what was not used for longest goes first."""
+the least recently used programs are removed first."""
 
 
 def add_to(commands: Any) -> None:
@@ -26,17 +28,17 @@ def add_to(commands: Any) -> None:
     cache = commands.add_parser(
         "cache",
         help="list, show or remove the compiled programs on disk",
-        description="The compiled programs that are kept on disk, so that the next process need not compile.",
+        description="Compiled programs on disk, which other processes load instead of compiling.",
         epilog=_PLACES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     actions = cache.add_subparsers(title="actions", metavar="ACTION", required=True)
-    listing = actions.add_parser("list", help="one line for each program, the last used first")
+    listing = actions.add_parser("list", help="one line per program, the last used one first")
     listing.set_defaults(run=_list)
-    showing = actions.add_parser("show", help="all about the programs whose keys start with KEY")
-    showing.add_argument("key", metavar="KEY", help="hexadecimal digits, as many as are needed")
+    showing = actions.add_parser("show", help="details of the programs whose keys start with KEY")
+    showing.add_argument("key", metavar="KEY", help="the first hexadecimal digits of a key")
     showing.set_defaults(run=_show)
-    clearing = actions.add_parser("clear", help="remove all of them, without asking")
+    clearing = actions.add_parser("clear", help="remove all programs, without asking")
     clearing.set_defaults(run=_clear)
 
 

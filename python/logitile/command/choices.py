@@ -1,4 +1,4 @@
-"""What commands are told of a loss: its name, constants, shapes and types."""
+"""Arguments of commands about a loss: its name, constants, shapes and types."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DTYPES = {"f32": "float32", "fp32": "float32", "bf16": "bfloat16", "f16": "float
 def add_dtype(parser: argparse.ArgumentParser) -> None:
     """Adds the option --dtype."""
     types = [*DTYPES, *sorted(set(DTYPES.values()))]
-    parser.add_argument("--dtype", default="bf16", choices=types, help="of hidden and weight (bf16)")
+    parser.add_argument("--dtype", default="bf16", choices=types, help="of hidden and weight (default: bf16)")
 
 
 def add_constants(parser: argparse.ArgumentParser) -> None:
@@ -31,7 +31,7 @@ def loss_of(name: str) -> Loss:
     """A loss of the library, or of a module.
 
     Raises:
-        CallValueError: there is none of that name.
+        CallValueError: no loss has that name.
     """
     if ":" in name:
         module, _, attribute = name.partition(":")

@@ -1,4 +1,6 @@
-"""The command line: `python -m logitile COMMAND`. A command is a module with a function `add_to`."""
+"""The command line: `python -m logitile COMMAND`.
+A command is a module with a function `add_to`.
+"""
 
 from __future__ import annotations
 
@@ -40,6 +42,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("stopped", file=sys.stderr)
         return 130
-    except BrokenPipeError:  # whoever read the output has seen enough
+    except BrokenPipeError:  # the reader of the output has closed it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0

@@ -1,4 +1,5 @@
-"""`python -m logitile tune`: tunes a loss on random arrays, or shows what was tuned (tuning/autotune.py)."""
+"""`python -m logitile tune`: tunes a loss on random arrays, or shows results (tuning/autotune.py).
+"""
 
 from __future__ import annotations
 
@@ -24,8 +25,8 @@ from .choices import DTYPES, add_constants, add_dtype, constants_of, loss_of, sh
 _THREADS = "LOGITILE_NUM_THREADS"
 _PICTURE = "logitile-tuning.png"
 _PLACES = """\
-Results are in tuning.sqlite in the folder of the disk cache; see 'cache --help'. Calls of
-heads with the same loss, constants, shapes, types and options take them. NAME is one of
+Results are stored in tuning.sqlite in the folder of the disk cache; see 'cache --help'. Calls
+of heads with the same loss, constants, shapes, types and options use them. NAME is one of
 lt.losses, or MODULE:NAME."""
 
 
@@ -33,21 +34,21 @@ def add_to(commands: Any) -> None:
     """Adds the command to the parser of main.py."""
     parser = commands.add_parser(
         "tune",
-        help="find the tile sizes with which a loss is quickest on this machine",
-        description="Measures tile sizes on random arrays; later calls take the best.",
+        help="find the fastest tile sizes for a loss on this machine",
+        description="Measures tile sizes on random arrays. Later calls use the best sizes.",
         epilog=_PLACES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--loss", metavar="NAME", help="what to tune")
+    parser.add_argument("--loss", metavar="NAME", help="the loss to tune")
     parser.add_argument("--shape", metavar="N,D,V", help="tokens, hidden size and vocabulary")
     add_dtype(parser)
     parser.add_argument("--forward", action="store_true", help="without gradients")
     add_constants(parser)
-    parser.add_argument("--threads", type=int, metavar="T", help="of a call (as LOGITILE_NUM_THREADS)")
-    parser.add_argument("--budget", type=float, default=30.0, metavar="S", help="seconds (30)")
-    parser.add_argument("--backend", default="auto", help="as of lt.jit (auto: this CPU)")
-    parser.add_argument("--show", action="store_true", help="print what was tuned, and draw it")
-    picture = f"of --show, the times of all rows ({_PICTURE}); none: no picture"
+    parser.add_argument("--threads", type=int, metavar="T", help="of a call (like LOGITILE_NUM_THREADS)")
+    parser.add_argument("--budget", type=float, default=30.0, metavar="S", help="seconds (default: 30)")
+    parser.add_argument("--backend", default="auto", help="like backend= of lt.jit (default: auto, this CPU)")
+    parser.add_argument("--show", action="store_true", help="print the results of tuning, and draw them")
+    picture = f"the picture of --show, with the times of all rows ({_PICTURE}); none: no picture"
     parser.add_argument("--png", metavar="FILE", help=picture)
     parser.set_defaults(run=_run)
 
@@ -77,7 +78,7 @@ def _run(given: argparse.Namespace) -> int:
     return 0
 
 
-# ---- what to tune -----------------------------------------------------------------------------------------
+# ---- what to tune --------------------------------------------------------------------------------
 
 
 def _samples(loss: Loss, given: argparse.Namespace) -> dict[str, Any]:
@@ -116,7 +117,7 @@ def _threads(count: int | None) -> Iterator[None]:
                 os.environ[_THREADS] = before
 
 
-# ---- what was tuned ---------------------------------------------------------------------------------------
+# ---- what was tuned ------------------------------------------------------------------------------
 
 
 def _show(given: argparse.Namespace) -> int:

@@ -24,20 +24,20 @@ def add_to(commands: Any) -> None:
         description="Compiles a loss and writes one HTML file: every stage, line by line, and the schedule.",
         epilog="NAME is one of lt.losses, or MODULE:NAME. The page needs no network.",
     )
-    parser.add_argument("--loss", required=True, metavar="NAME", help="what to show")
+    parser.add_argument("--loss", required=True, metavar="NAME", help="the loss to show")
     parser.add_argument("--shape", required=True, metavar="N,D,V", help="tokens, hidden size and vocabulary")
     add_dtype(parser)
     parser.add_argument("--forward", action="store_true", help="without gradients")
     add_constants(parser)
-    parser.add_argument("--backend", default="auto", help="as of lt.jit (auto: this CPU)")
-    parser.add_argument("--workspace", default="auto", help="as of lt.jit (auto)")
-    parser.add_argument("--tiles", default="", help="as of lt.jit, such as TM=64,TN=128")
+    parser.add_argument("--backend", default="auto", help="like backend= of lt.jit (default: auto, this CPU)")
+    parser.add_argument("--workspace", default="auto", help="like workspace= of lt.jit (default: auto)")
+    parser.add_argument("--tiles", default="", help="like tiles= of lt.jit, such as TM=64,TN=128")
     parser.add_argument(
         "--compare",
         metavar="OPTION=VALUE",
         action="append",
         default=[],
-        help=f"show another head beside the first, with this option ({_COMPARED}) in place of its own; "
+        help=f"also show a second head, with this option ({_COMPARED}) changed; "
         "repeat it for several options",
     )
     parser.add_argument("--timing", action="store_true", help="run the call on random arrays and measure it")

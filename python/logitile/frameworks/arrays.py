@@ -1,4 +1,6 @@
-"""What a call knows of an array, and what it asks of the framework that the array is from."""
+"""Array: a call's description of an array.
+Framework: the operations that a call needs from a framework.
+"""
 
 from __future__ import annotations
 
@@ -30,8 +32,8 @@ class Array:
         framework: the framework that it is from.
         shape: extents.
         dtype: name of the element type.
-        device: "cpu", "cuda:0", ...; None where there is no data (shapes, meta tensors) and for Python
-            numbers.
+        device: "cpu", "cuda:0", ...; None where there is no data (shapes, meta tensors) and for
+            Python numbers.
         strides: steps in elements, where the framework tells.
         requires_grad: whether torch wants a gradient.
         rounded_to: the type that an operand is rounded to while it is packed; None where it is not.
@@ -67,7 +69,8 @@ class Array:
 class Framework:
     """NumPy, PyTorch, ...: each is one object, which `choice.described` gives to its arrays.
 
-    What is written here holds for frameworks whose arrays are only read: results are arrays of NumPy.
+    What is written here holds for frameworks whose arrays are only read:
+    results are arrays of NumPy.
     """
 
     name = ""
@@ -84,13 +87,14 @@ class Framework:
         return f"<arrays of {self.name}>"
 
     def conversion(self, dtype: str) -> str:
-        """How users convert an array to another type, in an error behind "convert it"."""
+        """How users convert an array to another type, in an error after "convert it"."""
         return f"to {dtype}"
 
-    # ---- reading -----------------------------------------------------------------------------------------
+    # ---- reading ---------------------------------------------------------------------------------
 
     def view(self, array: Array, name: str) -> NativeArray:
-        """An array as the native module takes it, which uses its memory for as long as the array lives.
+        """An array as the native module takes it,
+        which uses its memory for as long as the array lives.
 
         Args:
             array: to be read or, where it can be written, written.
@@ -102,12 +106,14 @@ class Framework:
         raise no_data(array, name)
 
     def numbers(self, array: Array) -> numpy.ndarray:
-        """The numbers of an array on the CPU; bfloat16 becomes float32, which holds every value of it."""
+        """The numbers of an array on the CPU; bfloat16 becomes float32,
+        which holds every value of it.
+        """
         raise NotImplementedError
 
     def elements(self, array: Array) -> numpy.ndarray | None:
-        """The memory of an array, on whatever device, for NumPy to look at its place and strides alone; None
-        where the array shares its memory with nobody.
+        """The memory of an array, on any device, so that NumPy can read its address and strides
+        only; None if the array shares its memory with no other array.
         """
         return None
 
@@ -116,20 +122,22 @@ class Framework:
         return False
 
     def announce_write(self, array: Array) -> None:
-        """Tells the framework that the native module changes the numbers of an array of the caller."""
+        """Tells the framework that the native module writes to an array of the caller."""
 
     def rounded(self, array: Array) -> Array:
         """A copy in the type that an operand is rounded to."""
         raise NotImplementedError
 
     def kept(self, array: Array) -> Array:
-        """An array as it is now, for a later pass: a copy where nobody would notice that it changed."""
+        """An array as it is now, for a later pass:
+        a copy if a change of it would go unnoticed.
+        """
         return array
 
-    # ---- results -----------------------------------------------------------------------------------------
+    # ---- results ---------------------------------------------------------------------------------
 
     def stream(self, like: Array) -> Stream | None:
-        """Where a call on arrays beside this one runs, and whose memory it uses; None on the CPU."""
+        """Device and allocator of a call on arrays like this one; None on the CPU."""
         return None
 
     def empty(self, like: Array, shape: Sequence[int], dtype: str) -> Any:
@@ -154,7 +162,9 @@ class Framework:
         return self.to_framework(like, values.astype(numpy_dtype(dtype)))
 
     def on_device_of(self, array: Array, made: Any) -> Any:
-        """A gradient that was made on the device of hidden, where its array lies: maybe in host memory."""
+        """A gradient that was made on the device of hidden, where its array lies:
+        maybe in host memory.
+        """
         return made
 
     def to_framework(self, like: Array, array: Any) -> Any:
@@ -188,7 +198,7 @@ class Recorded(Protocol):
     sources: list[Any]
 
     def forward(self) -> tuple[dict[str, Any], list[Any], object]:
-        """Outputs by name, gradients that were made early, and what the backward pass goes on with."""
+        """Outputs by name, early gradients, and what the backward pass needs."""
 
     def emptied(self) -> tuple[Recorded, list[Any]]:
         """The call without its arrays, and these arrays, which the framework keeps instead."""
@@ -196,7 +206,9 @@ class Recorded(Protocol):
     def backward(
         self, state: object, arrays: Sequence[Any], cotangents: Sequence[Any | None]
     ) -> list[Any | None]:
-        """The gradients of `sources`, from what reaches each output; None for one that went into a buffer."""
+        """The gradients of `sources`, from what reaches each output;
+        None for one that went into a buffer.
+        """
 
 
 def no_data(array: Array, name: str) -> CallTypeError:
@@ -216,7 +228,9 @@ def to_numpy(array: Array, name: str) -> numpy.ndarray:
 
 
 def rounded(array: Array) -> Array:
-    """A copy in the type that it is rounded to; itself where it is not. Only tensors are, by autocast."""
+    """A copy in the type that it is rounded to; itself where it is not.
+    Only tensors are, by autocast.
+    """
     if array.rounded_to is None or not array.has_data:
         return array
     return array.framework.rounded(array)
@@ -225,7 +239,8 @@ def rounded(array: Array) -> Array:
 def check_same_device(arrays: Iterable[tuple[str, Array]]) -> None:
     """Arrays that one call reads, with their names.
 
-    Arrays without data and numbers lie nowhere, and a CPU array without axes may go with any device.
+    Arrays without data and numbers lie nowhere,
+    and a CPU array without axes may go with any device.
 
     Raises:
         CallValueError: two of them are on different devices.

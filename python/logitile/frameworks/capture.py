@@ -1,7 +1,8 @@
-"""Heads in captured graphs: how a graph, which may outlive the process, finds the head that it calls.
+"""Heads in captured graphs: how a graph, which may outlive the process,
+finds the head that it calls.
 
-While a graph is captured, a head is known by a token, which is a constant of this process. The graph itself
-holds a key: a digest of all that the head does.
+While a graph is captured, a head is known by a token, which is a constant of this process. The
+graph itself holds a key: a digest of all that the head does.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ Mask = tuple[bool, ...]
 
 @dataclass(frozen=True)
 class Slot:
-    """What a graph's call of a head needs to know of one input. Leading dimensions stay out: programs serve
-    every number of tokens.
+    """What a graph's call of a head needs to know of one input. Leading dimensions stay out:
+    programs serve every number of tokens.
 
     Args:
         place: see frameworks.slots.
@@ -46,8 +47,8 @@ class Captured(Protocol):
 
     Attributes:
         gradient_names: the name of each slot's gradient; "" where there is none.
-        outputs: name, dtype and shape of every output: the axes behind those of the tokens, or None where it
-            has no axis at all.
+        outputs: name, dtype and shape of every output: the axes after those of the tokens,
+            or None where it has no axis at all.
         carries: whether a gradient flows from each output.
     """
 
@@ -61,7 +62,9 @@ class Captured(Protocol):
     def backward(
         self, inputs: Sequence[Any], cotangents: Sequence[Any], given: Sequence[bool], need: Sequence[bool]
     ) -> list[Any]:
-        """Gradients of the inputs that `need` marks; `cotangents` are those that `given` marks, by output."""
+        """Gradients of the inputs that `need` marks;
+        `cotangents` are those that `given` marks, by output.
+        """
 
 
 class Capturable(Protocol):
@@ -70,14 +73,17 @@ class Capturable(Protocol):
     token: str
 
     def slot_axes(self, places: tuple[Place, ...]) -> tuple[str, ...]:
-        """What each slot has an axis for: "hidden", "weight", "token", "vocab", "dense" or "scalar"."""
+        """What each slot has an axis for: "hidden", "weight", "token", "vocab",
+        "dense" or "scalar".
+        """
 
     def captured(self, slots: tuple[Slot, ...]) -> tuple[str, Mask, Mask, Mask, str]:
         """Makes the head known for such calls.
 
-        Returns: its key; which inputs get a gradient; which of them along with the outputs; from which
-            outputs a gradient flows; and the attribute of this object with the named tuple of the results, ""
-            for a bare one. Graph capture follows attributes of objects, but no class that a function returns.
+        Returns: its key; which inputs get a gradient; which of them along with the outputs; from
+            which outputs a gradient flows; and the attribute of this object with the named tuple of
+            the results, "" for a bare one. Graph capture follows attributes of objects, but no
+            class that a function returns.
         """
 
 

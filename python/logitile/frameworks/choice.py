@@ -1,7 +1,8 @@
-"""Which framework an array is from, and what the frameworks of this process say of a call: the one place that
-knows all of them.
+"""Finds the framework of an array, and the framework that traces a call.
+Only this module imports all frameworks.
 
-Nothing is imported here that is not imported already: a torch.Tensor can only exist where torch was imported.
+Nothing is imported here that is not imported already:
+a torch.Tensor can only exist where torch was imported.
 """
 
 from __future__ import annotations
@@ -95,7 +96,7 @@ def _spelled(item: object) -> str:
     return with_article(type(item).__name__)
 
 
-@functools.cache  # an import costs a call more than what it is made for
+@functools.cache  # an import costs a call more than its work
 def _torch_framework() -> Any:
     check_version("torch", sys.modules["torch"].__version__)
     from .torch.tensors import TORCH
@@ -103,14 +104,15 @@ def _torch_framework() -> Any:
     return TORCH
 
 
-# ---- what torch says of a call, where the process has it ---------------------------------------------------
+# ---- what torch says of a call, where the process has it -----------------------------------------
 
 
 def tracer(args: Sequence[Any], inputs: Mapping[str, Any]) -> Callable[..., Any] | None:
     """What traces a call that its framework compiles or transforms; None for a call that runs."""
     torch = sys.modules.get("torch")
     if "jax" in sys.modules and not (torch and torch.compiler.is_compiling()) and is_of_jax(args, inputs):
-        return _jax_call()  # torch.compile reads this function, and finds its way through little Python
+        # torch.compile reads this function, and finds its way through little Python
+        return _jax_call()
     if torch is None:
         return None
     from .torch.watching import is_traced
@@ -131,8 +133,8 @@ def is_read() -> bool:
 def read_constant(
     function: Callable[..., str], first: Any, second: Any, token: str, given: Mapping[str, Any]
 ) -> str:
-    """`function(first, second, given)` as a constant of the graph that torch.compile makes, where it reads
-    this line; see frameworks.torch.constants.
+    """`function(first, second, given)` as a constant of the graph that torch.compile makes, where
+    it reads this line; see frameworks.torch.constants.
     """
     from .torch.constants import constant
 
@@ -180,7 +182,8 @@ def gradient_tracer(args: Sequence[Any], inputs: Mapping[str, Any]) -> Callable[
 def autocast(
     pairs: Collection[str], args: Sequence[Any], inputs: Mapping[str, Any]
 ) -> tuple[Sequence[Any], Mapping[str, Any]]:
-    """The arguments of a call: where torch casts automatically, hidden and weights are to be rounded.
+    """The arguments of a call: where torch casts automatically,
+    hidden and weights are to be rounded.
 
     Args:
         pairs: the names among the inputs that are tuples of hidden and weight.

@@ -1,4 +1,4 @@
-"""Arrays of whatever gives its memory away by DLPack. They are only read."""
+"""Arrays of any library with DLPack. They are only read."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from .dtypes import dtype_name
 if TYPE_CHECKING:
     import numpy
 
-_DEVICES = {1: "cpu", 2: "cuda", 3: "cpu", 13: "cuda"}  # DLDeviceType: kDLCPU, kDLCUDA, ...Host, ...Managed
+# DLDeviceType: kDLCPU, kDLCUDA, ...Host, ...Managed
+_DEVICES = {1: "cpu", 2: "cuda", 3: "cpu", 13: "cuda"}
 
 
 class Dlpack(Framework):

@@ -20,7 +20,8 @@ def dtype_name(dtype: object) -> str:
     return str(name).rpartition(".")[2]
 
 
-name_of = functools.lru_cache(maxsize=64)(dtype_name)  # dtypes of NumPy make their name anew each time
+# dtypes of NumPy build their name each time
+name_of = functools.lru_cache(maxsize=64)(dtype_name)
 
 
 def numpy_dtype(name: str) -> Any:

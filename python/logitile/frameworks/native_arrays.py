@@ -1,5 +1,5 @@
-"""Arrays as the native module takes them: a name, with an object that it reads itself or with a pointer, a
-type, a shape and strides.
+"""Arrays in the form of the native module: a name with an object that it reads itself, or with a
+pointer, a type, a shape and strides.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ def transposed(native: NativeArray) -> NativeArray:
 
 
 def bfloat16_view(source: Any, name: str) -> NativeArray:
-    """An array of ml_dtypes.bfloat16 as the native module takes it: its type is not one of NumPy's own."""
+    """An array of ml_dtypes.bfloat16 as the native module takes it:
+    its type is not one of NumPy's own.
+    """
     pointer = source.__array_interface__["data"][0]
     strides = tuple(step // source.itemsize for step in source.strides)
     return (name, pointer, native().TYPES["bfloat16"], source.shape, strides)

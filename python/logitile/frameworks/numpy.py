@@ -39,7 +39,7 @@ class Numpy(Framework):
             )
         if not item.flags.aligned:  # such as a field of packed records
             raise CallValueError(
-                f"'{name}' has elements of {item.itemsize} bytes that do not lie at multiples of their size "
+                f"'{name}' has elements of {item.itemsize} bytes that are not at multiples of their size "
                 f"(strides {item.strides} in bytes); copy it with numpy.ascontiguousarray"
             )
         strides = tuple(step // item.itemsize for step in item.strides) if item.itemsize else None

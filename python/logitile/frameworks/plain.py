@@ -1,4 +1,4 @@
-"""What stands for an array without being one: Python numbers, and shapes without data."""
+"""Stand-ins for arrays: Python numbers, and shapes without data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is checked of the ids and lengths of sequences, the same for every framework."""
+"""Checks of the ids and lengths of sequences, the same for every framework."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def check_range(ids: numpy.ndarray, count: int) -> None:
 
 
 def check_lengths(lengths: numpy.ndarray, leading: Sequence[int]) -> None:
-    """That lengths are those of sequences which hold all tokens.
+    """Checks that the lengths of sequences add up to the number of tokens.
 
     Raises:
         CallValueError: one is negative, or their sum is not the number of tokens.

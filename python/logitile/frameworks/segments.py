@@ -1,9 +1,9 @@
-"""Sums over sequences, as a framework makes them: of NumPy's arrays and of those that are only read here, of
-torch's and JAX's beside their other rules.
+"""Sums over sequences.
+This module has NumPy's, also for arrays that are only read; torch and JAX have their own.
 
-The sequence of each token is an array of ids in the shape of the tokens. A negative id is that of no
-sequence. An id that is too large is an error; where numbers cannot be looked at, on a GPU or in a program of
-JAX, it makes all sums NaN (-1 if they are integers).
+The sequence of each token is an array of ids in the shape of the tokens. A negative id is that of
+no sequence. An id that is too large is an error; where numbers cannot be looked at, on a GPU or in
+a program of JAX, it makes all sums NaN (-1 if they are integers).
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
 
 class SegmentSums(Protocol):
-    """What sums over sequences ask of a framework. `like` is one of its arrays, on the device of the call."""
+    """What sums over sequences ask of a framework.
+    `like` is one of its arrays, on the device of the call.
+    """
 
     def ids(self, given: Any, are_lengths: bool, count: int, leading: Sequence[int], like: Any) -> Any:
         """The sequence of each token.

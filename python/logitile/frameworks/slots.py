@@ -1,4 +1,5 @@
-"""Slots: the inputs of a call in a row, as frameworks pass them on. Each has a place among the arguments.
+"""Slots: the inputs of a call as a flat list, as frameworks pass them.
+Each has a place among the arguments.
 
 Places are plain tuples, which graphs can hold. Only this module looks into them.
 """
@@ -8,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-# Where an item stands: its position among the arguments without a name, or None; its name, or "" without one;
-# 0 or 1 in a tuple of hidden states and weight, else None. Without names, these take turns.
+# Where an item stands: its position among the arguments without a name, or None; its name, or ""
+# without one; 0 or 1 in a tuple of hidden states and weight, else None. Without names, these take
+# turns.
 Place = tuple[int | None, str, int | None]
 
 
@@ -29,7 +31,7 @@ def part_of(place: Place, part: int) -> Place:
 
 
 def given_slots(args: Sequence[Any], inputs: Mapping[str, Any]) -> Iterator[tuple[Place, Any]]:
-    """The arguments of a call, each with its place; tuples are split, and what is None is left out."""
+    """The arguments of a call, each with its place. Tuples are split, and None is left out."""
     yield from ((by_position(position), item) for position, item in enumerate(args))
     for name, item in inputs.items():
         if isinstance(item, (tuple, list)):
@@ -53,8 +55,8 @@ def slot_arguments(places: Sequence[Place], items: Sequence[Any]) -> tuple[list[
 def operand_of(place: Place) -> tuple[int | None, str, str]:
     """Which input of a loss a slot is.
 
-    Returns: the number of the pair that an argument without a name is of, or None; the name of the others;
-        and the part of a pair, "hidden" or "weight", or "input".
+    Returns: the number of the pair that an argument without a name is of, or None; the name of the
+        others; and the part of a pair, "hidden" or "weight", or "input".
     """
     position, name, part = place
     if position is not None:

@@ -1,4 +1,6 @@
-"""What a caller gives in the place of an array: a shape without data, or an operand that is to be rounded."""
+"""Stand-ins that a caller gives instead of an array: a shape without data, or an operand to be
+rounded.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,8 @@ class OpenExtent(int):
 
 @dataclass(frozen=True)
 class Rounded:
-    """Stands for an operand that is rounded to another type while it is packed; nobody makes a copy of it.
+    """Stands for an operand that is rounded to another type while it is packed;
+    it is never copied.
 
     Args:
         source: an array.

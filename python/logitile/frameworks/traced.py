@@ -1,7 +1,8 @@
-"""Calls of heads in programs that a framework compiles itself: what its tracer has to know of them.
+"""Calls of heads in programs that a framework compiles itself: the interface of a head for a
+tracer.
 
-The compiled program holds a key and no Python. A native handler finds the call of that key when the program
-runs.
+The compiled program holds a key and no Python.
+A native handler finds the call of that key when the program runs.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ class TracedResult:
         dtype: its name.
         like: the operand that has the same shape, for a gradient; None for an output.
         is_per_token: of an output: whether it has the leading dimensions of hidden, or no axis.
-        behind: the axes behind those.
+        behind: the axes after those.
     """
 
     dtype: str
@@ -39,7 +40,8 @@ class KeyedCall:
     Args:
         key: digest of all that the call does, "lt1:" and 64 hexadecimal digits.
         rest: how many axes of the first operand, the last ones, count no tokens.
-        kinds: what each operand has an axis for: "hidden", "weight", "token", "vocab", "dense" or "scalar".
+        kinds: what each operand has an axis for: "hidden", "weight", "token", "vocab",
+            "dense" or "scalar".
         results: outputs, then gradients.
         need: the operands that get a gradient.
         given: for each output, whether the last operands have a gradient that reaches it.
@@ -81,16 +83,17 @@ class TracedHead(Protocol):
     carrying: tuple[int, ...]
 
     def is_early(self, asked: Mask) -> bool:
-        """Whether gradients of the operands that `asked` marks, as far as they can have one, are made along
-        with the outputs, and scaled by what reaches the loss.
+        """Whether gradients of the operands that `asked` marks, as far as they can have one, are
+        made along with the outputs, and scaled by what reaches the loss.
 
         Raises:
             CallError: none of them can, or one may not.
         """
 
     def gradients(self, need: Mask, given: Mask, dtype: str | None = None) -> KeyedCall | None:
-        """The call that makes outputs and gradients of the operands that `need` marks. Behind its operands
-        are the gradients that reach those outputs that `given` marks; none at all means 1 for the loss.
+        """The call that makes outputs and gradients of the operands that `need` marks. Behind its
+        operands are the gradients that reach those outputs that `given` marks; none at all means 1
+        for the loss.
 
         Args:
             dtype: of all gradients; None means that of each operand.
@@ -101,7 +104,7 @@ class TracedHead(Protocol):
     is_transposed: bool
     """Whether weights are [D, V]."""
     numbers_tokens: bool
-    """Whether a token's result depends on its index in the call: then all tokens are in one call."""
+    """Whether a result depends on the token's index: then one call has all tokens."""
 
     @property
     def mean(self) -> Mean:
@@ -120,8 +123,8 @@ class TracedHead(Protocol):
     def value_and_gradients(
         self, wrt: Iterable[str] | None, grad_output: object, dtype: str | None
     ) -> tuple[KeyedCall, tuple[str, ...], list[Any]]:
-        """What `Head.value_and_grad` computes: a call, the names of its gradients, and what reaches its
-        outputs, which it takes behind its operands.
+        """What `Head.value_and_grad` computes: a call, the names of its gradients, and what reaches
+        its outputs, which it takes after its operands.
 
         Raises:
             CallError: a gradient does not exist, or nothing reaches it.
@@ -160,9 +163,9 @@ class SliceArray(NamedTuple):
     """An array of a part of a sliced call.
 
     Args:
-        kind: "input" and "gradient" of an operand of the whole call; "cotangent" of what reaches an output;
-            "output"; "offset", the slice's first column; "state", what a sweep left of each token; "first"
-            and "second", the two states that a merge joins.
+        kind: "input" and "gradient" of an operand of the whole call; "cotangent" of what reaches an
+            output; "output"; "offset", the slice's first column; "state", what a sweep left of each
+            token; "first" and "second", the two states that a merge joins.
         position: of the operand or the output.
         state: the name of its state.
     """

@@ -1,4 +1,4 @@
-"""The oldest version of each framework that is tested, which is the oldest that is taken."""
+"""The oldest supported version of each framework. Tests run with it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What all parts of a head know of it: its loss, options and constants, and how its calls are made."""
+"""Base of all parts of a head: its loss, options and constants, and how its calls are made."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class BoundLoss:
     """A loss bound to its options and constants.
 
     Args:
-        loss: that it is of.
+        loss: the loss.
         options: of lt.jit, checked.
         constants: values of the loss's keyword-only constants.
     """
@@ -32,17 +32,17 @@ class BoundLoss:
 
     @property
     def loss(self) -> Loss:
-        """The loss that it is of."""
+        """The loss of this head."""
         return self._binder.loss
 
     @property
     def options(self) -> Options:
-        """What it was bound to, beside the loss and its constants."""
+        """The options of lt.jit."""
         return self._binder.options
 
     @options.setter
     def options(self, options: Options) -> None:
-        """Binds the loss anew: what was compiled is forgotten."""
+        """Binds the loss again; compiled programs are forgotten."""
         forget(self.loss, self)
         BoundLoss.__init__(self, self.loss, options, self.constants)
 
@@ -52,9 +52,9 @@ class BoundLoss:
         return self._binder.constants
 
     def with_options(self: Own, **options: object) -> Own:
-        """The head of the same loss with other options of `lt.jit` or constants; what is not named stays.
+        """The head of the same loss, with some options of `lt.jit` or constants changed.
 
-        The same choice gives the same head, so that this may stand beside each call:
+        The same choice returns the same head, so you can write this at each call:
 
             head.with_options(reduction="sum")(hidden, weight, target=target)
 
@@ -79,5 +79,5 @@ class BoundLoss:
         return f"<head of '{self.loss.name}'{told}>"
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Copied and pickled without what was compiled."""
+        """Copies and pickles have no compiled programs."""
         return type(self), (self.loss, self.options, self.constants)

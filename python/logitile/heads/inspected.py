@@ -1,4 +1,4 @@
-"""The part of Head that shows what calls become: their stages, how they run, and both on a page."""
+"""The part of Head that shows how calls are compiled: stages, schedules, and a page of both."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ class InspectedHead(BoundLoss):
         segments: Segments | None = None,
         **inputs: object,
     ) -> str | bytes:
-        """The text of a stage of the program of a call, which need not have data.
+        """The text of a stage of a call's program. The arrays need no data.
 
         Args:
             stage: "spec", "plan", "tiles", "device", "llvm", and "ptx" for a GPU or "obj", which is
                 bytes, for a CPU.
-            args, inputs: as for a call; arrays may be lt.ShapeDtype(shape, dtype) or tensors of the meta
-                device.
-            grad: names of gradients; an empty sequence for none. Left out: those of arrays that require one,
-                else hidden and weight.
-            kernel: the name of one kernel; left out, all of them.
+            args, inputs: as for a call; arrays may be lt.ShapeDtype(shape, dtype) or tensors
+                of the meta device.
+            grad: names of gradients; an empty sequence for none. The default is the arrays that
+                require one, or else hidden and weight.
+            kernel: the name of one kernel; by default all kernels.
             part: of a slice of the vocabulary, whose arguments are as for `partial`: "forward0",
                 "merge forward0", ..., "backward0", "merge backward0", ..., "finish" or "gradient".
             vocab_size: of all slices together, with `part`.
-            segments: as for a call, whose program makes numbers per token.
+            segments: as for a call; the program has outputs per token.
 
         Raises:
             CallError: the arguments do not fit, or there is no such stage, kernel or part.
@@ -64,7 +64,7 @@ class InspectedHead(BoundLoss):
         segments: Segments | None = None,
         **inputs: object,
     ) -> Explanation:
-        """How a call runs: schedule, sweeps, kernels, workspace by purpose, work, and times of compiling.
+        """How a call runs: schedule, sweeps, kernels, workspace by purpose, work, compile times.
 
         Args:
             args, grad, inputs, part, vocab_size, segments: as for `ir`.
@@ -73,8 +73,8 @@ class InspectedHead(BoundLoss):
         Returns: an object with fields; `str()` of it is a table.
 
         Raises:
-            CallError: the arguments do not fit, there is no such part, or 'timing' is no bool or is asked for
-                a part, which needs states.
+            CallError: the arguments do not fit, there is no such part, 'timing' is not a bool, or
+                it is given for a part, which needs states.
         """
         code = self._code_of(segments, inputs)
         if part is not None or vocab_size is not None:
@@ -93,14 +93,15 @@ class InspectedHead(BoundLoss):
         grad: Iterable[str] | None = None,
         **inputs: object,
     ) -> Path:
-        """Writes one page of HTML that shows how a call becomes kernels: the loss and every stage, line by
-        line with what each line was made of, the passes, and the schedule. It needs no network.
+        """Writes one page of HTML that shows how a call becomes kernels.
+        The page has the loss and every stage, the origin of each line, the passes, and the
+        schedule. It needs no network.
 
         Args:
             args, grad, inputs: as for `ir`.
             path: of the page.
-            compare: another head, or options of `lt.jit` that take the place of this head's; the page shows
-                both and where they differ.
+            compare: another head, or options of `lt.jit` that replace this head's; the page shows
+                both and their differences.
             timing: run the calls and measure their kernels, which needs arrays with data.
 
         Returns: the path.

@@ -15,8 +15,7 @@ class PlannedHead(BoundLoss):
     """Plans of a head, which can be saved."""
 
     def compile(self, *args: object, grad: Iterable[str] | None = None, **inputs: object) -> Plan:
-        """A plan for calls with such arguments, which can be saved, loaded with lt.load_plan and run, also
-        from C.
+        """A plan for such calls. It can be saved, loaded with lt.load_plan, and run, also from C.
 
         Args:
             args, grad, inputs: as for `ir`.
@@ -34,17 +33,17 @@ class PlannedHead(BoundLoss):
         return Plan(program.plan(call.tokens), self.options)
 
     def compile_text(self, text: str, stage: str) -> Plan:
-        """A plan from the text of a stage: of `ir` without `kernel`, as it is or edited. Its calls reduce the
-        loss and ignore tokens as this head does.
+        """A plan from the text of a stage, as `ir` returns it without `kernel`, or edited.
+        Its calls reduce the loss and ignore tokens as this head does.
 
         Args:
-            text: with its request, which says what it is compiled for.
-            stage: that the text is of: "spec", "plan", "tiles" or "device".
+            text: with its request, which has the sizes, types and target.
+            stage: the stage of the text: "spec", "plan", "tiles" or "device".
 
-        A backend of the head takes the place of the target in the text: backend="emu:sm_90" runs on the
-        emulator what was printed for "cuda:sm_90". From stage "plan" on, it has to be of the same kind. A
-        process of its own compiles the text, with limits on memory and time. The code that comes out runs in
-        this process: compile only texts whose code you would run.
+        A backend of the head replaces the target in the text: with backend="emu:sm_90" the emulator
+        runs a text for "cuda:sm_90". From stage "plan" on, both must be of the same kind. A
+        separate process compiles the text, with limits on memory and time. The resulting code runs
+        in this process: compile only texts whose code you would run.
 
         Raises:
             CompileError: the text is wrong; its message has places in the text.

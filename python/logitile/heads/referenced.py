@@ -1,4 +1,4 @@
-"""The part of Head that computes in float64, to compare with."""
+"""The part of Head that computes in float64, for comparison."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ class ReferencedHead(BoundLoss):
         segments: Segments | None = None,
         **inputs: object,
     ) -> tuple[Any, dict[str, numpy.ndarray]]:
-        """The outputs and gradients in float64 NumPy, by a reverse mode that is independent of the compiler.
+        """The outputs and gradients in float64 NumPy, independent of the compiler.
 
         Args:
-            wrt: names of gradients: `hidden`, `weight` (`student.hidden`, ... with several pairs) and inputs.
-                Left out: the arrays that require one, else hidden and weight.
-            grad_output: what reaches the outputs: an array or number for a bare result, a dictionary by
-                output else. Left out: 1 for the loss.
+            wrt: names of gradients: `hidden`, `weight` (`student.hidden`, ... with several pairs)
+                and inputs. The default is the arrays that require one, or else hidden and weight.
+            grad_output: the gradient that arrives at the outputs: an array or number for a bare
+                result, otherwise a dictionary by output. The default is 1 for the loss.
             segments: as for `value_and_grad`.
         Returns: the outputs as from `reference`, and the gradients by name.
 

@@ -28,28 +28,30 @@ class SlicedHead(BoundLoss):
         grad_output: object = None,
         **inputs: object,
     ) -> SliceState:
-        """One sweep over a slice of the vocabulary: what this slice knows of each token. The states of all
-        slices go to `lt.merge`, and what it returns to `finish`, or to the next sweep:
+        """One sweep over a slice of the vocabulary: the state of each token on this slice.
+        Give the states of all slices to `lt.merge`, and the merged state to `finish` or the next
+        sweep:
 
-            where = {"column_offset": 4000, "vocab_size": 32000}  # weight has rows 4000 and following
+            where = {"column_offset": 4000, "vocab_size": 32000}  # of rows 4000, 4001, ...
             state = head.partial(hidden, weight, target=target, **where)
 
         Args:
-            args, inputs: as for a call, where weight has the rows of the slice, and Vocab and Dense inputs
-                their entries; all else is the same for every slice. Tensors that require a gradient are taken
-                as data.
+            args, inputs: as for a call. The weight has the rows of the slice, Vocab and Dense
+                inputs its entries; everything else is the same for every slice. Tensors that
+                require a gradient are taken as data.
             column_offset: the slice's first column.
             vocab_size: of all slices together.
-            state: the merged state of the sweep before; left out for the first one.
-            wrt: names of the gradients that `finish_grad` shall make, for the first sweep; left out: none.
-            grad_output: as for `value_and_grad`. Forward sweeps look at its names only, backward ones at its
-                values too.
+            state: the merged state of the previous sweep; None for the first sweep.
+            wrt: in the first sweep, the names of gradients that `finish_grad` will return; by
+                default none.
+            grad_output: as for `value_and_grad`. Forward sweeps use only its names, backward sweeps
+                also its values.
 
-        Returns: a state, which says in `next` what is to run once it is merged: a "forward" or a "backward"
-        sweep, or None.
+        Returns: a state. Its `next` is the kind of the next sweep after a merge: "forward",
+        "backward" or None.
 
         Raises:
-            CallError: the arguments do not fit, or the state is not that of all slices.
+            CallError: the arguments do not fit, or the state does not cover all slices.
             SpecError: the loss is wrong.
         """
         where = (column_offset, vocab_size)
@@ -62,7 +64,7 @@ class SlicedHead(BoundLoss):
         Args:
             state: of all slices, merged, after the last forward sweep.
 
-        Returns: what the head returns for the whole vocabulary, in the framework of hidden.
+        Returns: the outputs for the whole vocabulary, in the framework of hidden.
 
         Raises:
             CallError: slices or sweeps are missing, or the state is of another head.
@@ -81,19 +83,20 @@ class SlicedHead(BoundLoss):
     ) -> dict[str, Any]:
         """The gradients of a slice, by name: those that the first `partial` named.
 
-        Gradients of weights, Vocab and Dense inputs are the slice's own and complete. Those of hidden states
-        are this slice's part: the sum over all slices is the gradient. Those of Token and Scalar inputs come
-        from merged states: complete, and the same on every slice.
+        Gradients of weights, Vocab and Dense inputs are the slice's own and complete. Those of
+        hidden states are this slice's part: the sum over all slices is the gradient. Those of Token
+        and Scalar inputs come from merged states: complete, and the same on every slice.
 
         Args:
             state: of all slices, merged, after the last sweep.
             args, inputs, column_offset, vocab_size: those of this slice, as for `partial`.
-            grad_output: as for `value_and_grad`; left out where a backward sweep had it.
-            grad_dtype: "float32" for gradients in that type; left out, each has the type of its input.
+            grad_output: as for `value_and_grad`; not needed if a backward sweep had it.
+            grad_dtype: "float32" for gradients in that type. By default each gradient has the type
+                of its input.
 
         Raises:
-            CallError: the arguments do not fit, slices or sweeps are missing, or the state is of another
-                head.
+            CallError: the arguments do not fit, slices or sweeps are missing,
+                or the state is of another head.
         """
         where = (column_offset, vocab_size)
         return slices.finish_grad(self._binder, state, args, inputs, where, grad_output, grad_dtype)
@@ -102,14 +105,15 @@ class SlicedHead(BoundLoss):
         """The head inside of `jax.shard_map`, where each device has a slice of the vocabulary.
 
         Args:
-            axis: of the mesh, over which weights, Vocab and Dense inputs are sharded in equal slices.
+            axis: the mesh axis over which weights, Vocab and Dense inputs are sharded in equal
+                slices.
 
-        Returns: a function with the arguments and results of the head, for one device: weights, Vocab and
-            Dense inputs are its slice, all else is that of all slices. Its loss is a mean over the device's
-            tokens.
+        Returns: a function with the arguments and results of the head, for one device: weights,
+            Vocab and Dense inputs are its slice; everything else is the same as for the whole
+            vocabulary. Its loss is a mean over the device's tokens.
 
         Raises:
-            CallTypeError: 'axis' is no name, or the process has no JAX.
+            CallTypeError: 'axis' is not a name, or JAX is not imported.
         """
         if not isinstance(axis, str):
             raise CallTypeError(f"axis={axis!r} must be the name of an axis of the mesh")

@@ -1,4 +1,4 @@
-"""What `head.explain` returns: the schedule of a call, what it takes and where its time goes."""
+"""The result of `head.explain`: the schedule of a call, its memory and its time."""
 
 from __future__ import annotations
 
@@ -46,10 +46,12 @@ class KernelRow:
         flops: of its contractions, 2 for each multiplication with its addition.
         bytes: of the arrays and buffers that it reads or writes, once each for every launch.
         milliseconds: measured, if timing was asked for.
-        counters: what the emulator counted in a timed call; None elsewhere. Names as in `lt.history`.
-        predicted: the same by the cost model: "matrix_instructions" and "global_bytes", read or written.
-        predicted_milliseconds: of all launches: the kernel's share of what the cost model says of the call;
-            None where the rates of the target are unknown.
+        counters: what the emulator counted in a timed call; None elsewhere.
+            Names as in `lt.history`.
+        predicted: the same by the cost model: "matrix_instructions" and "global_bytes",
+            read or written.
+        predicted_milliseconds: of all launches: the kernel's share of what the cost model says of
+            the call; None where the rates of the target are unknown.
         threads: of a block on a GPU, else 0.
         shared_bytes: of the shared memory of a block on a GPU, else 0.
     """
@@ -74,14 +76,16 @@ class Explanation:
         name: of the loss.
         target: such as "cpu:avx512".
         tokens, vocab, threads: of the call; for a part of a slice, `vocab` is that of the slice.
-        mode: "forward", "early" (gradients along with the outputs) or "split" (in a phase of their own).
+        mode: "forward", "early" (gradients along with the outputs) or "split" (in a
+            phase of their own).
         interval: numbers of tokens that the same program serves, [first, end).
-        schedule: "all stored", "hybrid" or "recompute": whether logits stay between sweeps; or "gradients
-            stored": the first sweep makes gradients of logits, which stay instead.
+        schedule: "all stored", "hybrid" or "recompute": whether logits stay between sweeps; or
+            "gradients stored": the first sweep makes gradients of logits, which stay instead.
         stored: vocabulary entries whose logits, or gradients, are stored.
         chunk_tokens, chunks: how tokens are cut.
         forward_sweeps, backward_sweeps: passes over the vocabulary beside the gradient's.
-        operands: by pair, the type that hidden and weight are multiplied in, and their types in memory.
+        operands: by pair, the type that hidden and weight are multiplied in,
+            and their types in memory.
         kernels: in the order of their first launch.
         workspace: bytes by purpose.
         workspace_bytes: all of them; never more than the budget.
@@ -90,8 +94,10 @@ class Explanation:
         is_tuned: whether tiles and threads come from tuning.
         compile_milliseconds: by stage.
         timeline: the launches in their order, and the workspace that they use.
-        product_rate: flops a second that the cost model expects of products; None where it is unknown.
-        predicted_milliseconds: of a call, by the cost model; None where the rates of the target are unknown.
+        product_rate: flops a second that the cost model expects of products;
+            None where it is unknown.
+        predicted_milliseconds: of a call, by the cost model;
+            None where the rates of the target are unknown.
         memory_rate: bytes a second that it expects of memory, as product_rate.
 
     A notebook shows the schedule as a picture above the table.
@@ -242,8 +248,8 @@ def explanation(
         described: Plan.describe.
         mode: of the program.
         budget: of the workspace in bytes; None where the number of chunks is fixed.
-        measured: by kernel, what a timed call tells: "ms" and, where the device counts, "counters" and
-            "predicted".
+        measured: by kernel, what a timed call tells: "ms" and, where the device counts,
+            "counters" and "predicted".
         tiles: sizes, and whether they come from tuning.
         seconds: of the call, by the cost model.
     """
@@ -332,8 +338,8 @@ def _workspace(described: Mapping[str, Any]) -> dict[str, int]:
 
 @dataclass(frozen=True)
 class _Launches:
-    """The launches that one step of a plan stands for: `chunks` times `vocab_splits`, each with its share
-    of both axes.
+    """The launches that one step of a plan stands for: `chunks` times `vocab_splits`,
+    each with its share of both axes.
     """
 
     kernel: str
@@ -405,7 +411,8 @@ def _kernels(
 
 
 def _flops(buffers: Sequence[Mapping[str, Any]], described: Mapping[str, Any]) -> int:
-    """A kernel contracts once where it has two of packed hidden states, weights and gradients of logits, or
+    """A kernel contracts once where it has two of packed hidden states,
+    weights and gradients of logits, or
     all: it makes logits again.
     """
     flops = 0
@@ -420,8 +427,9 @@ def _flops(buffers: Sequence[Mapping[str, Any]], described: Mapping[str, Any]) -
 def _rows_of_targets(
     buffer: Mapping[str, Any], used: Sequence[Mapping[str, Any]], described: Mapping[str, Any]
 ) -> Mapping[str, Any]:
-    """What a kernel without products reads of `buffer`. One that adds the terms of targets reads a row of the
-    weight for each token and each coefficient; coefficients are results. One that rounds a weight reads all.
+    """What a kernel without products reads of `buffer`. One that adds the terms of targets reads a
+    row of the weight for each token and each coefficient; coefficients are results. One that rounds
+    a weight reads all.
     """
     coefficients = sum(other["role"] == "result" for other in used)
     if buffer["role"] not in ("weight", "rounded_weight") or not coefficients:

@@ -1,4 +1,6 @@
-"""The schedule of a call as a picture (SVG): launches over time, and workspace by purpose below them."""
+"""The schedule of a call as a picture (SVG): launches over time,
+and workspace by purpose below them.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,8 @@ from html import escape
 from ..messages.names import size_text
 from .timeline import Timeline
 
-_LABEL, _WIDTH, _ROW, _TOP = 200, 640, 20, 26  # pixels: of labels, of the axis of time, of a row, above rows
+# pixels: of labels, of the axis of time, of a row, above rows
+_LABEL, _WIDTH, _ROW, _TOP = 200, 640, 20, 26
 _HUES = (210, 28, 140, 280, 340, 95, 185, 50, 250, 10)  # one for each kernel
 
 

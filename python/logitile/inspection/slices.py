@@ -1,7 +1,7 @@
-"""What `head.ir` and `head.explain` show of a slice: the program of each of its parts.
+"""`head.ir` and `head.explain` for slices of the vocabulary: the program of each part.
 
-Parts are named after the sweeps of the plan stage: "forward0", "merge forward0", ..., "backward0", ..., then
-"finish", and "gradient" where gradients are asked for.
+Parts are named after the sweeps of the plan stage: "forward0", "merge forward0", ..., "backward0",
+..., then "finish", and "gradient" where gradients are asked for.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ class SliceParts:
         binder: of the head.
         args, inputs: of the slice, as for Head.partial.
         vocab_size: of all slices together.
-        grad: names of gradients; empty for none; None for the arrays that require one, else hidden and
-            weight.
+        grad: names of gradients; empty for none; None for the arrays that require one,
+            else hidden and weight.
 
     Raises:
         CallError: the arguments do not fit, or a gradient does not exist.
@@ -100,8 +100,8 @@ class SliceParts:
         return program.stage(tokens, stage, kernel or "")
 
     def explained(self, part: str) -> Explanation:
-        """How a part runs; see Head.explain. Its program is one of its own, so that compiling is always
-        measured.
+        """How a part runs; see Head.explain. Its program is one of its own,
+        so that compiling is always measured.
 
         Raises:
             CallValueError: there is no such part.

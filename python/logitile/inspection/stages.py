@@ -1,4 +1,4 @@
-"""What `head.ir`, `head.explain` and `head.compile` do: programs of calls that need not run."""
+"""Implements `head.ir`, `head.explain` and `head.compile`: programs of calls that need not run."""
 
 from __future__ import annotations
 
@@ -88,7 +88,9 @@ def explained(programs: Programs, call: Call, grad: Iterable[str] | None, timing
 
 
 def _measured(call: Call, program: Program, engine: Engine) -> dict[str, dict[str, Any]]:
-    """What the engine tells of each kernel: in the quicker of two calls after a first one, which warms up."""
+    """What the engine tells of each kernel: in the quicker of two calls after a first one,
+    which warms up.
+    """
     runs = []
     for _ in range(3):
         engine.clear_history()

@@ -53,8 +53,9 @@ class Timeline:
 def predicted_milliseconds(
     rates: Mapping[str, float] | None, product_rate: float | None, launches: int, flops: float, bytes: float
 ) -> float | None:
-    """The time of a kernel alone by the rates of the cost model: that of its products or of its traffic,
-    whichever is longer, and of its launches. None where the rates of the target are unknown.
+    """The time of a kernel alone by the rates of the cost model: that of its products or of its
+    traffic, whichever is longer, and of its launches. None where the rates of the target are
+    unknown.
 
     Args:
         rates: of Plan.describe: "memory_rate" in bytes a second, "launch_seconds".

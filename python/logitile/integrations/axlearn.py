@@ -1,7 +1,8 @@
-"""The loss of AXLearn's language models under its own names, on heads: cross-entropy with its dictionary of
-metrics, also in chunks of the sequence.
+"""The loss of AXLearn's language models under its own names, on heads: cross-entropy with its
+dictionary of metrics, also in chunks of the sequence.
 
-Where AXLearn has an array of logits, these functions take logits that are not computed: `deferred_logits`.
+Where AXLearn has an array of logits, these functions take logits that are not computed:
+`deferred_logits`.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from .traced_logits import TracedLogits, logits_of
 def deferred_logits(
     compute_logits: Callable[[Mapping[str, Any]], Any], predictions: Mapping[str, Any]
 ) -> TracedLogits:
-    """The logits that `compute_logits(predictions)` gives, for `cross_entropy`, without computing them.
+    """The logits of `compute_logits(predictions)` for `cross_entropy`, without computing them.
 
     Args:
         compute_logits: that of a model or decoder of AXLearn, or any function like it.
@@ -51,21 +52,23 @@ def cross_entropy(
     Args:
         logits: of `deferred_logits`.
         target_labels: int [...]. Labels outside of the vocabulary are no entry of it.
-        live_targets: bool, int or float, broadcastable to `target_labels`: how much each counts. Left out:
-            all labels in the vocabulary count.
+        live_targets: bool, int or float, broadcastable to `target_labels`: how much each counts.
+            Left out: all labels in the vocabulary count.
         z_loss_scale: 0 or more, the weight of lse**2 in the loss.
         label_smoothing: from 0 to 1. Both may be arrays of one number, also such that JAX traces.
-        soft_target_labels: [..., V], probabilities in the place of `target_labels`, without smoothing.
+        soft_target_labels: [..., V], probabilities in the place of `target_labels`,
+            without smoothing.
         chunks: of tokens. AXLearn has no such argument; None leaves it to the memory budget.
 
     Returns:
-        The loss, and `total_loss` (the same), `z_loss` (without its scale), `cross_entropy_loss` and
-        `accuracy`, each divided by the sum of `live_targets`, at least by 1; and `per_target_loss` [...],
-        which is 0 where nothing counts. The loss alone carries a gradient: of the logits, of
-        `soft_target_labels`, of both numbers, and of `live_targets` where those are floats.
+        The loss, and `total_loss` (the same), `z_loss` (without its scale), `cross_entropy_loss`
+        and `accuracy`, each divided by the sum of `live_targets`, at least by 1; and
+        `per_target_loss` [...], which is 0 where nothing counts. The loss alone carries a gradient:
+        of the logits, of `soft_target_labels`, of both numbers, and of `live_targets` where those
+        are floats.
 
     Raises:
-        CallTypeError: `logits` is an array, or a number is none.
+        CallTypeError: `logits` is an array, or an argument is not a number.
         CallValueError: a number is out of range, or labels are smoothed twice.
     """
     if not isinstance(logits, TracedLogits):
@@ -86,7 +89,8 @@ def cross_entropy(
         z_loss=z_loss_scale, label_smoothing=label_smoothing,
     )  # fmt: skip
 
-    # A head takes its divisor for a number. As a function of the weights it has a gradient, that of this 1.
+    # A head takes its divisor for a number. As a function of the weights it has a gradient,
+    # that of this 1.
     loss = out.loss * (jax.lax.stop_gradient(divisor) / divisor) if is_weighted else out.loss
 
     def mean(value: Any) -> Any:
@@ -109,7 +113,7 @@ def _check(z_loss_scale: float | None, label_smoothing: float | None, is_soft: b
         raise CallValueError(f"label_smoothing={label_smoothing!r} must lie between 0 and 1")
     if is_soft and label_smoothing != 0:
         given = "traced by JAX" if label_smoothing is None else repr(label_smoothing)
-        raise CallValueError(f"label_smoothing={given} does not go with soft_target_labels; make it 0")
+        raise CallValueError(f"label_smoothing={given} cannot be given with soft_target_labels; make it 0")
 
 
 def chunked_metrics(
@@ -121,22 +125,23 @@ def chunked_metrics(
     scan_chunk: int | None = None,
     pad_token_id: int | None = None,
 ) -> tuple[Any, dict[str, Any], dict[str, tuple[Any, Any]]]:
-    """What a causal model of AXLearn makes of a batch with `scan_chunk`: loss, metrics, and its reports.
+    """The loss, metrics and reports of a causal model of AXLearn with `scan_chunk`.
 
     Args:
         compute_logits: of the model, see `deferred_logits`.
-        input_batch: `target_labels`, int [batch, length]; perhaps `live_targets`, and `target_num_bytes`
-            [batch].
+        input_batch: `target_labels`, int [batch, length]; perhaps `live_targets`,
+            and `target_num_bytes` [batch].
         predict_outputs: has `hidden_states` [batch, length, D].
         z_loss_scale: as of `CrossEntropyLossMetrics`; None is 0.
-        scan_chunk: positions of a chunk. It need not divide the length. None leaves it to the memory budget.
+        scan_chunk: positions of a chunk. It need not divide the length.
+            None leaves it to the memory budget.
         pad_token_id: targets with this number do not count.
 
     Returns:
-        The loss; the metrics `cross_entropy`, `per_token_loss`, `live_targets`, `num_targets`; and summaries
-        by name, each a mean and its weight, as `WeightedSummary` takes them: `accuracy`, `z_loss`,
-        `cross_entropy_loss`, `perplexity`, `loss`, `train_live_targets`, and `bits_per_byte` where
-        `target_num_bytes` is there.
+        The loss; the metrics `cross_entropy`, `per_token_loss`, `live_targets`, `num_targets`; and
+        summaries by name, each a mean and its weight, as `WeightedSummary` takes them: `accuracy`,
+        `z_loss`, `cross_entropy_loss`, `perplexity`, `loss`, `train_live_targets`, and
+        `bits_per_byte` where `target_num_bytes` is there.
 
     Raises:
         CallTypeError, CallValueError: as `cross_entropy` and `deferred_logits`.

@@ -1,8 +1,8 @@
 """Coefficients of losses: numbers, or tensors without axes, for instance those of a schedule.
 
-Heads read a tensor at each call, as they read a number: no value compiles anything, and a tensor that
-requires a gradient gets one. Its number is looked at only where this costs nothing: on the CPU, outside of
-graphs.
+Heads read a tensor at each call, as they read a number: no value compiles anything, and a tensor
+that requires a gradient gets one. Its number is looked at only where this costs nothing: on the
+CPU, outside of graphs.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ _FLOAT32 = torch.finfo(torch.float32)
 
 
 def is_number(value: object, number: float) -> bool:
-    """Whether a coefficient is known to be `number`; a tensor never is, since its value may change."""
+    """Whether a coefficient is known to be `number`. A tensor never is: its value may change."""
     return not isinstance(value, Tensor) and value == number
 
 
 def given(**values: Coefficient) -> dict[str, Any]:
-    """The coefficients of a call that are not 0: a term whose coefficient is left out costs nothing. Tensors
-    stay, whatever their value.
+    """The coefficients of a call that are not 0.
+    A term without a coefficient costs nothing. Tensors stay, with any value.
     """
     return {name: value for name, value in values.items() if not is_number(value, 0)}
 
@@ -40,8 +40,8 @@ def of_temperature(temperature: Coefficient) -> dict[str, Any]:
 
 
 def value_of(name: str, value: Any) -> Any:
-    """The number of a coefficient; None of a tensor that cannot be looked at: on a device, in a graph, or
-    under a transformation of torch.func.
+    """The number of a coefficient; None if its value cannot be read without a wait.
+    That is the case on a device, in a graph, and under a transformation of torch.func.
 
     Raises:
         CallTypeError: it is a tensor of bools or complex numbers.
@@ -84,7 +84,8 @@ def constant(name: str, value: Any) -> Any:
     """A coefficient that is compiled into the kernels, as a number; None stays.
 
     Raises:
-        CallTypeError, CallValueError: it is a tensor that requires a gradient, has axes, or is of no numbers.
+        CallTypeError, CallValueError: it is a tensor that requires a gradient, has axes,
+            or is of no numbers.
     """
     if not isinstance(value, Tensor):
         return value

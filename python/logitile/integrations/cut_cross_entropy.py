@@ -1,4 +1,5 @@
-"""linear_cross_entropy and LinearCrossEntropy of cut-cross-entropy, in the order of arguments of 25.6.
+"""linear_cross_entropy and LinearCrossEntropy of cut-cross-entropy,
+in the order of arguments of 25.6.
 
     from logitile.integrations.cut_cross_entropy import linear_cross_entropy
 
@@ -25,7 +26,7 @@ __all__ = ("LinearCrossEntropy", "LinearCrossEntropyImpl", "VocabParallelOptions
 
 
 class LinearCrossEntropyImpl(enum.IntEnum):
-    """Names of implementations. All of them stand for the same kernels here, whose gradients are exact."""
+    """Names of implementations. All select the same kernels here, with exact gradients."""
 
     CCE = 1
     TORCH_COMPILE = 2
@@ -93,15 +94,15 @@ def linear_cross_entropy(
         shift: s: the hidden state at t predicts the target at t + s; True is 1.
         return_lse: return the log of the sum of exponentials too.
         filter_eps: "auto", None or 0. Gradients are exact: no entry of them is left out.
-        accum_e_fp32, accum_c_fp32: gradients are summed in float32 whatever these say.
-        filter_e_grad, filter_c_grad: nothing is filtered whatever these say.
+        accum_e_fp32, accum_c_fp32: no effect: gradients are always summed in float32.
+        filter_e_grad, filter_c_grad: no effect: nothing is filtered.
         impl: a name of LinearCrossEntropyImpl; all are the same here.
-        vocab_parallel_options: `c` and `bias` are this process's slice of the vocabulary; all else is the
-            same on every process, and so are the results.
+        vocab_parallel_options: `c` and `bias` are this process's slice of the vocabulary; all else
+            is the same on every process, and so are the results.
 
-    Returns: the loss in float32; with "none" in the shape of `targets`, whose last axis is shorter by
-        `shift`. With return_lse (loss, lse): lse has that shape for every reduction, is 0 where a token is
-        ignored, and has a gradient of its own.
+    Returns: the loss in float32; with "none" in the shape of `targets`, whose last axis is shorter
+        by `shift`. With return_lse (loss, lse): lse has that shape for every reduction, is 0 where
+        a token is ignored, and has a gradient of its own.
 
     Raises:
         CallError: shapes, types or values do not agree, or a target lies outside the vocabulary.
@@ -123,7 +124,9 @@ def linear_cross_entropy(
 
 
 class LinearCrossEntropy(torch.nn.Module):
-    """`linear_cross_entropy` as a module; its arguments but `return_lse` are in the order of the function."""
+    """`linear_cross_entropy` as a module.
+    Its arguments, except `return_lse`, have the order of the function.
+    """
 
     def __init__(
         self,

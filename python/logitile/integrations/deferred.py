@@ -1,8 +1,9 @@
-"""Logits that are not computed yet: an output layer's input, and what a model does with the logits.
+"""Logits that are not computed yet: the input of an output layer, and the steps of a model on the
+logits.
 
-A `DeferringLinear` returns `Deferred` in training. Models scale, cap or add such logits; that is written
-down. A loss takes the projections and the steps from there, so that a kernel computes both together. Any
-other use computes ordinary logits: slower, never wrong.
+A `DeferringLinear` returns `Deferred` in training. Models scale, cap or add such logits; that is
+written down. A loss takes the projections and the steps from there, so that a kernel computes both
+together. Any other use computes ordinary logits: slower, never wrong.
 """
 
 from __future__ import annotations
@@ -22,19 +23,21 @@ from torch import Tensor, nn
 from ..language import functions as lt
 from .plans import Plan
 
-# A step is a tuple: ("projection", number), ("scale", step, factor), ("tanh", step), ("add", step, step).
+# A step is a tuple: ("projection", number), ("scale", step, factor), ("tanh", step),
+# ("add", step, step).
 Step = tuple[Any, ...]
 Fused = Callable[[Tensor, Tensor, Tensor | None], Any]
 
 
 class DeferringLinear(nn.Linear):
-    """A linear layer whose result in training is deferred. `fused` is called with the layer's input, weight
-    and bias from inside the own forward of the layer, where hooks, such as those of FSDP, have gathered the
-    weight. Under a tensor parallel plan all of them are DTensors.
+    """A linear layer whose result in training is deferred.
+    `fused` is called with the layer's input, weight and bias inside the layer's own forward, where
+    hooks, such as those of FSDP, have gathered the weight. Under a tensor parallel plan all of them
+    are DTensors.
     """
 
     def forward(self, input: Tensor, fused: Fused | None = None, now: bool = False) -> Any:
-        """The logits [..., V] of hidden states [..., D]; in training a `Deferred`, unless `now` is true."""
+        """The logits [..., V] of hidden states [..., D]; in training a `Deferred`, if not `now`."""
         plan: Plan | None = self.__dict__.get("plan")
         if fused is not None:
             return fused(input if plan is None else plan.placed(input), self.weight, self.bias)
@@ -78,7 +81,7 @@ def release(layer: DeferringLinear, user: object) -> None:
 
 @contextlib.contextmanager
 def deferring(module: nn.Module) -> Iterator[None]:
-    """Layers inside of `module` defer, whatever their mode."""
+    """Layers inside of `module` defer, in every mode."""
     layers = [layer for layer in module.modules() if isinstance(layer, DeferringLinear)]
     for layer in layers:
         layer.__dict__["defers"] = True
@@ -91,8 +94,8 @@ def deferring(module: nn.Module) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Projection:
-    """An output layer and the hidden states [..., D] that it was called with; under a tensor parallel plan
-    they may be those of this process's tokens.
+    """An output layer and the hidden states [..., D] with which it was called.
+    Under a tensor parallel plan they may be those of this process's tokens.
     """
 
     layer: DeferringLinear
@@ -114,7 +117,7 @@ class Deferred:
         self.dtype = dtype
         self._value: Tensor | None = None
 
-    # ---- what needs no logits ------------------------------------------------------------------------------
+    # ---- what needs no logits --------------------------------------------------------------------
 
     @property
     def shape(self) -> torch.Size:
@@ -146,7 +149,7 @@ class Deferred:
         """The same logits."""
         return self
 
-    # ---- steps ---------------------------------------------------------------------------------------------
+    # ---- steps -----------------------------------------------------------------------------------
 
     def _with(self, *step: Any) -> Deferred:
         return Deferred(self.projections, step, self.dtype)
@@ -179,7 +182,7 @@ class Deferred:
         return Deferred(self.projections, self.step, torch.float32)
 
     def to(self, *args: Any, **kwargs: Any) -> Any:
-        """In another floating type, which heads need not round to; anything else computes the logits."""
+        """Another floating type is recorded, without rounding. Other types compute the logits."""
         given = [*args, *kwargs.values()]
         wanted = given[0] if len(given) == 1 else None
         if wanted == self.device:
@@ -197,7 +200,7 @@ class Deferred:
             return args[0].tanh()
         return func(*_plain(args), **_plain(kwargs or {}))
 
-    # ---- everything else -----------------------------------------------------------------------------------
+    # ---- everything else -------------------------------------------------------------------------
 
     @property
     def value(self) -> Tensor:

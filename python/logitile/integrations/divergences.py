@@ -1,4 +1,4 @@
-"""The divergence of student and teacher for a share of the teacher that is read at each call."""
+"""The divergence of student and teacher for a teacher's share that is read at each call."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def any_share(
 
 
 def of_share(log_q: Any, log_p: Any, beta: Any) -> Any:
-    """Inside of a loss: the Jensen-Shannon divergence with the teacher's share `beta`; KL(q || p) where it is
-    0, and KL(p || q) where it is 1, as functions have it that take a number. At these two, `beta` has a
-    gradient of 0.
+    """Inside of a loss: the Jensen-Shannon divergence with the teacher's share `beta`; KL(q || p)
+    where it is 0, and KL(p || q) where it is 1, as functions have it that take a number. At these
+    two, `beta` has a gradient of 0.
 
     Args:
         log_q, log_p: log-probabilities of teacher and student.

@@ -1,4 +1,4 @@
-"""Heads for functions that take their options at each call. Nothing here knows a project."""
+"""Heads for functions that take their options at each call. Nothing here depends on a project."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """The losses of MaxText's vocabulary tiling under their own names, on heads.
 
-They call the output layer of the model as MaxText does, and leave its product with the weight to a head. No
-array of logits is made, and the number of tokens need not be a multiple of the number of tiles.
+They call the output layer of the model as MaxText does, and leave its product with the weight to a
+head. No array of logits is made, and the number of tokens need not be a multiple of the number of
+tiles.
 """
 
 from __future__ import annotations
@@ -22,13 +23,15 @@ _METHOD = "logits_from_hidden_states_for_vocab_tiling"
 def vocab_tiling_linen_loss(
     hidden_states: Any, data: Mapping[str, Any], config: Any, model: Any, params: Any, is_train: bool
 ) -> tuple[Any, Any]:
-    """The sums over tokens of the loss, z-loss included, and of the z-loss, of a model of Flax Linen.
+    """The sums over tokens of the loss and of the z-loss, of a model of Flax Linen.
+    The loss includes the z-loss.
 
     Args:
         hidden_states: [batch, length, width], of the decoder.
-        data: `targets` and `targets_segmentation`, int [batch, length]. Tokens of segment 0 do not count.
-        config: its `num_vocab_tiling` is the number of chunks of tokens, `z_loss_multiplier` the weight of
-            lse**2, and `enable_dropout` is given to the model in training.
+        data: `targets` and `targets_segmentation`, int [batch, length].
+            Tokens of segment 0 do not count.
+        config: its `num_vocab_tiling` is the number of chunks of tokens, `z_loss_multiplier` the
+            weight of lse**2, and `enable_dropout` is given to the model in training.
         model: has the method `logits_from_hidden_states_for_vocab_tiling`.
         params: of the model, `params["params"]`.
         is_train: false turns dropout off.
@@ -72,7 +75,8 @@ def vocab_tiling_nnx_loss(
     graph, state = nnx.split(model)
 
     def logits(hidden: Any) -> Any:
-        copy = nnx.merge(graph, state, copy=True)  # what the trace changes in a model stays in the copy
+        # what the trace changes in a model stays in the copy
+        copy = nnx.merge(graph, state, copy=True)
         return getattr(copy, _METHOD)(hidden, _is_deterministic(config, is_train), "train")
 
     return _sums(logits, hidden_states, data, config)
@@ -86,7 +90,8 @@ def _sums(logits: Callable[[Any], Any], hidden: Any, data: Mapping[str, Any], co
     if config.num_vocab_tiling < 1:
         raise CallValueError(f"num_vocab_tiling={config.num_vocab_tiling!r} must be 1 or more")
     weight = coefficient("z_loss_multiplier", config.z_loss_multiplier)
-    tokens = hidden.reshape(-1, hidden.shape[-1])  # MaxText's output layers take the tokens of a tile so
+    # MaxText's output layers take the tokens of a tile so
+    tokens = hidden.reshape(-1, hidden.shape[-1])
     out = call(
         logits_of(logits, tokens),
         data["targets"].reshape(-1),

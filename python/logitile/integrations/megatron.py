@@ -37,14 +37,15 @@ def linear_cross_entropy(
             data-parallel wrapper gives it, its gradient is added to that in float32, and
             `grad_added_to_main_grad` is set.
         labels: the leading dimensions of `hidden`; the same on every rank.
-        tp_group: the process group whose ranks have slices of the weight, in order; None: the weight is
-            whole.
+        tp_group: the process group whose ranks have slices of the weight, in order;
+            None: the weight is whole.
         reduction: "mean" over the tokens that count, "sum" or "none".
         ignore_index: the label of tokens that count nowhere.
-        sequence_parallel: whether `hidden` is this rank's part of the first axis, as its gradient is then;
-            `labels` are those of all ranks.
+        sequence_parallel: whether `hidden` is this rank's part of the first axis, as its gradient
+            is then; `labels` are those of all ranks.
 
-    Returns: float32, the same bits on every rank; without an axis, or with "none" [tokens], flattened.
+    Returns: float32, the same bits on every rank; without an axis,
+        or with "none" [tokens], flattened.
 
     Raises:
         CallError: shapes, types or values do not agree, or a label lies outside the vocabulary.
@@ -80,7 +81,7 @@ def _own_labels(labels: Tensor, hidden: Tensor, tp_group: Any) -> Tensor:
     return labels[tp_group.rank() * length :][:length]
 
 
-# ---- main_grad ---------------------------------------------------------------------------------------------
+# ---- main_grad -----------------------------------------------------------------------------------
 
 
 def _main_grad(weight: Tensor) -> Tensor | None:
@@ -94,8 +95,9 @@ def _main_grad(weight: Tensor) -> Tensor | None:
 class _Added(torch.autograd.Function):
     """The loss, whose backward pass tells Megatron that the gradient of a weight is in `main_grad`.
 
-    Hooks of the weight wait for a gradient, so it gets zeros, which Megatron then leaves alone. They come
-    after the head's own backward pass, because autograd waits for all that a weight went into.
+    Hooks of the weight wait for a gradient, so it gets zeros, which Megatron then leaves alone.
+    They come after the head's own backward pass, because autograd waits for all that a weight went
+    into.
     """
 
     @staticmethod

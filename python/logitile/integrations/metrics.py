@@ -1,5 +1,5 @@
-"""Cross-entropy with metrics as projects in JAX have it, where a target outside of the vocabulary is no entry
-of it rather than a mistake.
+"""Cross-entropy with metrics in the style of projects in JAX: a target outside of the vocabulary
+matches no entry, and is not an error.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _IGNORED = -100
 
 
 def coefficient(name: str, given: Any) -> Any:
-    """A coefficient, which a project may keep in an array: a number, or what JAX traces, without axes.
+    """A coefficient: a number, or an array of one number, which JAX may trace.
     Kernels read it at each call.
 
     Raises:
@@ -55,7 +55,8 @@ def call(
     """Loss and metrics of all tokens, in one pass over the vocabulary.
 
     Args:
-        target: int [...]. What is no entry of the vocabulary has a probability of 0 for all entries.
+        target: int [...]. What is no entry of the vocabulary has a probability of
+            0 for all entries.
         live: [...], how much each token counts. Tokens with 0 are left out of the work.
         divisor: of the loss, one number; None means the sum over tokens.
         soft_target: [..., V], probabilities in the place of `target`.
@@ -63,8 +64,8 @@ def call(
         coefficients: `z_loss` and `label_smoothing`. A number of 0 leaves its term out.
 
     Returns:
-        `Outputs(loss, cross_entropy, z_loss, correct)`. All but `loss` are per token, not multiplied by
-        `live`, 0 where that is 0, and without gradient.
+        `Outputs(loss, cross_entropy, z_loss, correct)`. All but `loss` are per token, not
+        multiplied by `live`, 0 where that is 0, and without gradient.
     """
     has_class = (target >= 0) & (target < logits.shape[-1])
     label = jnp.where(live != 0, jnp.where(has_class, target, 0), _IGNORED)

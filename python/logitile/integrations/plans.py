@@ -1,8 +1,10 @@
-"""Tensor parallel plans of an output layer: where its hidden states and its slice of the vocabulary are.
+"""Tensor parallel plans of an output layer: the placements of its hidden states and of its slice of
+the vocabulary.
 
-A plan wraps the layer: Transformers replaces its forward, PyTorch's parallelize_module registers hooks. Both
-make DTensors of what goes in, and gather the logits that come out. A head needs no logits, so what wraps the
-layer is set aside, and hidden states become DTensors here. Nothing here imports Transformers.
+A plan wraps the layer: Transformers replaces its forward, PyTorch's parallelize_module registers
+hooks. Both make DTensors of what goes in, and gather the logits that come out. A head needs no
+logits, so what wraps the layer is set aside, and hidden states become DTensors here. Nothing here
+imports Transformers.
 """
 
 from __future__ import annotations
@@ -25,7 +27,8 @@ _REMEDY = (
     "of torch.distributed.tensor.parallel"
 )
 
-# A hook that is set aside: the attribute of a layer with its hooks, the number in them, and the hook.
+# A hook that is set aside: the attribute of a layer with its hooks,
+# the number in them, and the hook.
 _Hook = tuple[str, int, Callable[..., Any]]
 
 
@@ -34,12 +37,14 @@ class Plan:
     """What a tensor parallel plan does around a linear layer.
 
     Args:
-        mesh: of one axis, whose processes have the slices; None where the plan leaves the layer whole.
+        mesh: of one axis, whose processes have the slices;
+            None where the plan leaves the layer whole.
         incoming: the placement of hidden states that are plain tensors.
         outgoing: the placement of the logits.
         is_local: whether the logits become plain tensors.
         own: the forward that Transformers gave the layer; None where hooks do the same.
-        hooks: of PyTorch: one before the layer's forward and one behind it; none where `own` is there.
+        hooks: of PyTorch: one before the layer's forward and one after it;
+            none where `own` is there.
     """
 
     mesh: Any
@@ -53,8 +58,8 @@ class Plan:
         return self
 
     def placed(self, hidden: Tensor) -> Any:
-        """Hidden states [..., D] as a DTensor; one is left as it is. Its gradient goes back as one of the
-        plain tensor, complete for this process's tokens.
+        """Hidden states [..., D] as a DTensor; a DTensor is returned unchanged.
+        The gradient of a plain tensor is plain, and complete for this process's tokens.
         """
         from torch.distributed.tensor import DTensor
 
@@ -103,14 +108,14 @@ class Plan:
 
 
 def plan_of(layer: nn.Linear, owner: str) -> Plan | None:
-    """The plan that a linear layer is under; None where there is none.
+    """The plan that a linear layer is under; None if there is none.
 
     Args:
         layer: that makes the logits.
         owner: the name of the model, for errors.
 
     Raises:
-        CallTypeError: the plan is that of another layer.
+        CallTypeError: the plan belongs to another layer.
         CallValueError: the plan does not cut the vocabulary, or cuts hidden states.
     """
     found = _of_forward(layer, owner) or _of_hooks(layer, owner)
@@ -120,7 +125,7 @@ def plan_of(layer: nn.Linear, owner: str) -> Plan | None:
 
 
 def check_logits(plan: Plan, owner: str) -> None:
-    """That logits are those of the whole vocabulary, for code that takes them where no loss does.
+    """Checks that logits are those of the whole vocabulary, for code that uses them without a loss.
 
     Raises:
         CallValueError: each process gets a part, and cannot tell.
@@ -169,11 +174,11 @@ def check_weight(layer: nn.Linear, plan: Plan, owner: str) -> None:
         )
 
 
-# ---- reading -----------------------------------------------------------------------------------------------
+# ---- reading -------------------------------------------------------------------------------------
 
 
 def _of_forward(layer: nn.Linear, owner: str) -> Plan | None:
-    """The plan behind a forward that Transformers has replaced."""
+    """The plan of a forward that Transformers has replaced."""
     own = vars(layer).get("forward")
     if not getattr(own, "__qualname__", "").startswith(_BY_TRANSFORMERS):
         return None
@@ -191,7 +196,7 @@ def _of_forward(layer: nn.Linear, owner: str) -> Plan | None:
 
 
 def _of_hooks(layer: nn.Linear, owner: str) -> Plan | None:
-    """The plan behind hooks that PyTorch has registered."""
+    """The plan of hooks that PyTorch has registered."""
     before, behind = _hook(layer, "_forward_pre_hooks"), _hook(layer, "_forward_hooks")
     if before is None and behind is None:
         return None
@@ -223,7 +228,7 @@ def _nothing(*args: Any) -> None:
     """Stands for a hook that is set aside."""
 
 
-# ---- what a head can take ----------------------------------------------------------------------------------
+# ---- what a head can take ------------------------------------------------------------------------
 
 
 def _check_style(style: str, owner: str) -> None:

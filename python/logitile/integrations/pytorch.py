@@ -1,4 +1,5 @@
-"""torch.nn.functional.linear_cross_entropy, torch.nn.LinearCrossEntropyLoss and its options, of PyTorch 2.13.
+"""torch.nn.functional.linear_cross_entropy, torch.nn.LinearCrossEntropyLoss and its options,
+of PyTorch 2.13.
 
     from logitile.integrations.pytorch import linear_cross_entropy
 
@@ -31,11 +32,12 @@ class LinearCrossEntropyOptions:
     Args:
         allow_retain_graph: whether a mean or a sum may be differentiated twice.
         batch_chunk_size: tokens per chunk.
-        chunking_method: "auto" (the head's own budget, unless `batch_chunk_size` is given), "aspect_ratio" or
-            "aspect_ratio:N" (chunks whose logits take about as much memory as the input, or an N-th of it),
-            or None.
+        chunking_method: "auto" (the head's own budget, unless `batch_chunk_size` is given),
+            "aspect_ratio" or "aspect_ratio:N" (chunks whose logits take about as much memory as the
+            input, or an N-th of it), or None.
         acc_policy: "auto", "accurate", "balanced" or "compact". Sums are float32 under all of them.
-        acc_dtype: None or a type of at most 32 bits: the least precision of sums, which are float32.
+        acc_dtype: None or a type of at most 32 bits: the least precision of sums,
+            which are float32.
 
     Raises:
         CallValueError: a value is not possible.
@@ -72,19 +74,20 @@ def linear_cross_entropy(
     label_smoothing: Coefficient = 0.0,
     options: LinearCrossEntropyOptions | None = None,
 ) -> Tensor:
-    """Cross-entropy of `input @ linear_weight.T + linear_bias`, as torch.nn.functional.linear_cross_entropy.
+    """Cross-entropy of `input @ linear_weight.T + linear_bias`, like torch's function.
 
     Args:
-        input: [in_features] or [N, in_features]. Where it is float64, the reference computes the loss, slowly
-            and with all logits in memory.
+        input: [in_features] or [N, in_features]. Where it is float64, the reference computes the
+            loss, slowly and with all logits in memory.
         linear_weight: [C, in_features], or [C, d1, ..., dK, in_features] for K-dimensional losses.
-        target: class indices [], [N] or [N, d1, ..., dK]; or probabilities, in the shape of the logits.
+        target: class indices [], [N] or [N, d1, ..., dK]; or probabilities,
+            in the shape of the logits.
         linear_bias: [C, d1, ..., dK].
         weight: one per class, [C].
         reduction: "mean", "sum" or "none".
         ignore_index: None means -100 for class indices; probabilities take none.
-        label_smoothing: from 0 to 1. It may be a tensor without axes, which gets a gradient if it requires
-            one.
+        label_smoothing: from 0 to 1. It may be a tensor without axes,
+            which gets a gradient if it requires one.
         options: LinearCrossEntropyOptions of this module or of torch.nn.
 
     Returns: the loss, in the type of `input`.
@@ -223,7 +226,7 @@ def _check_shapes(input: Tensor, linear_weight: Tensor, linear_bias: Tensor | No
         )
     if linear_bias is not None and linear_bias.shape != linear_weight.shape[:-1]:
         raise CallValueError(
-            f"linear_bias has shape {tuple(linear_bias.shape)}; linear_weight wants "
+            f"linear_bias has shape {tuple(linear_bias.shape)}; linear_weight needs "
             f"{tuple(linear_weight.shape[:-1])}"
         )
 
@@ -233,7 +236,7 @@ def _loss(result: Any) -> Tensor:
     return result[0] if isinstance(result, tuple) else result
 
 
-# ---- chunks ------------------------------------------------------------------------------------------------
+# ---- chunks --------------------------------------------------------------------------------------
 
 
 def _divisor_of(method: str | None) -> int | None:
@@ -255,7 +258,8 @@ def _chunks(options: Any, input: Tensor, rows: int) -> dict[str, int]:
     tokens, size = input.shape[0], options.batch_chunk_size
     divisor = _divisor_of(options.chunking_method)
     if divisor is not None:
-        even = -(-tokens // -(-rows // input.shape[1]))  # so that logits of a chunk are as large as the input
+        # so that logits of a chunk are as large as the input
+        even = -(-tokens // -(-rows // input.shape[1]))
         proposed = max(1, min((1 << (even - 1).bit_length()) // divisor, tokens))
         if size is not None and min(size, tokens) != proposed:
             raise CallValueError(
@@ -266,11 +270,13 @@ def _chunks(options: Any, input: Tensor, rows: int) -> dict[str, int]:
     return {} if size is None else {"chunks": -(-tokens // size)}
 
 
-# ---- K-dimensional losses ----------------------------------------------------------------------------------
+# ---- K-dimensional losses ------------------------------------------------------------------------
 
 
 class _Flat:
-    """A call with a weight [C, d1, ..., dK, D]: one call of a head for each of d1 x ... x dK positions."""
+    """A call with a weight [C, d1, ..., dK, D]: one call of a head for each of d1 x ...
+    x dK positions.
+    """
 
     def __init__(
         self, input: Tensor, weight: Tensor, target: Tensor, bias: Tensor | None, is_soft: bool

@@ -1,4 +1,4 @@
-"""Shapes of tensors that PyTorch would broadcast to something that nobody means."""
+"""Checks of shapes that PyTorch would broadcast to something unintended."""
 
 from __future__ import annotations
 

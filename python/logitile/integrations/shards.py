@@ -1,4 +1,6 @@
-"""Calls of heads where some arrays are DTensors and others are plain tensors, the same on every process."""
+"""Calls of heads in which some arrays are DTensors and others are plain tensors, the same on every
+process.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +13,15 @@ from ..frameworks.choice import has_shards
 
 
 def call(head: Any, projections: Sequence[tuple[Tensor, Tensor]], inputs: Mapping[str, Any]) -> Any:
-    """`head(hidden, weight, ..., **inputs)`. Where a DTensor is among hidden states and weights, inputs and
-    projections that are plain stand beside them as copies that every process has, and results are whole plain
-    tensors.
+    """`head(hidden, weight, ..., **inputs)`, with DTensors and plain tensors.
+    If hidden states or weights include a DTensor, every process must have the same plain inputs and
+    projections, and results are whole plain tensors.
 
     Args:
         head: of lt.jit.
-        projections: hidden states [..., D] and weight [V, D] of each lt.Logits. One DTensor of the two does
-            not go with a plain tensor: that may be FSDP, whose processes have other hidden states.
+        projections: hidden states [..., D] and weight [V, D] of each lt.Logits. One DTensor of the
+            two does not go with a plain tensor: that may be FSDP, whose processes have other hidden
+            states.
         inputs: of the loss, by name; tensors, numbers or None.
 
     Raises:
@@ -54,8 +57,8 @@ def _copied(item: Any, arrays: Sequence[Tensor]) -> Any:
 
 
 def _whole(result: Any) -> Any:
-    """Results as plain tensors with all tokens; what reaches them is the same on every process. Models add to
-    their loss in place, which autograd refuses for the view that a DTensor gives.
+    """Results as plain tensors with all tokens; what reaches them is the same on every process.
+    Models add to their loss in place, which autograd refuses for the view that a DTensor gives.
     """
     from torch.distributed.tensor import DTensor
 

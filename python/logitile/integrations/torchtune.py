@@ -1,4 +1,4 @@
-"""Losses of torchtune: those that apply the output layer of a model, and its losses of distillation, of
+"""Losses of torchtune: those that apply a model's output layer, and its distillation losses, of
 projections or of logits.
 
     from logitile.integrations.torchtune import LinearCrossEntropyLoss
@@ -77,7 +77,8 @@ class LinearCrossEntropyLoss(_AppliesOutputLayer):
         num_output_chunks: chunks of tokens.
         ignore_index: the target of tokens that count nowhere.
         tp_enabled: has no effect: an output layer under a tensor parallel plan is seen as one.
-        mask_ignored_tokens: has no effect on results; ignored tokens are always dropped before the work.
+        mask_ignored_tokens: has no effect on results;
+            ignored tokens are always dropped before the work.
     """
 
     def __init__(
@@ -124,8 +125,8 @@ class LinearCrossEntropyLoss(_AppliesOutputLayer):
         """The mean over the tokens that count; 0 if there is none.
 
         Args:
-            outputs: hidden states of the model, [batch, sequence, D]; under a tensor parallel plan a DTensor,
-                or what the plan of the output layer takes.
+            outputs: hidden states of the model, [batch, sequence, D]; under a tensor parallel plan
+                a DTensor, or what the plan of the output layer takes.
             targets: [batch, sequence], the same on every process of the plan.
 
         Returns: float32, without an axis.
@@ -145,15 +146,16 @@ class LinearCrossEntropyLoss(_AppliesOutputLayer):
 
 
 class LinearGRPOLoss(_AppliesOutputLayer):
-    """GRPO on answers that the policy itself has sampled, as torchtune.dev.rl has it: nothing is clipped.
+    """GRPO on answers that the policy itself has sampled, as torchtune.dev.rl has it:
+    nothing is clipped.
 
     Args:
         num_output_chunks: chunks of tokens.
         epsilon: not read, as in torchtune: the ratio of the policy to itself is 1.
-        kl_coeff: the weight of the divergence from the reference. It may be a tensor without axes, which
-            gets a gradient if it requires one.
-        ignore_index: the target of tokens whose log-probability is 0, without a gradient. torchtune knows
-            -100 alone.
+        kl_coeff: the weight of the divergence from the reference. It may be a tensor without axes,
+            which gets a gradient if it requires one.
+        ignore_index: the target of tokens whose log-probability is 0, without a gradient.
+            torchtune knows -100 alone.
         mask_pre_projection: not read, as in torchtune.
     """
 
@@ -187,12 +189,14 @@ class LinearGRPOLoss(_AppliesOutputLayer):
         Args:
             pi_old_outputs: hidden states of the policy, [answers, length, D].
             pi_outputs: the sampled tokens, [answers, length].
-            ref_outputs: their log-probabilities by the reference, [answers, length]; they get no gradient.
+            ref_outputs: their log-probabilities by the reference, [answers, length];
+                they get no gradient.
             advantages: [answers].
             padding_masks: which tokens count, [answers, length]; None means all.
 
-        Returns: the loss, its policy term, the divergence, 1 (the ratio), 0 (what is clipped), and the
-            log-probabilities [answers, length]. All are float32; the first and the last have gradients.
+        Returns: the loss, its policy term, the divergence, 1 (the ratio), 0 (what is clipped), and
+            the log-probabilities [answers, length]. All are float32; the first and the last have
+            gradients.
 
         Raises:
             AttributeError: `set_model_output` was not called.
@@ -218,11 +222,13 @@ class LinearGRPOLoss(_AppliesOutputLayer):
         return loss, mean(policy.detach()), mean(divergence.detach()), ratio, clipped, log_p
 
 
-# ---- output layers -----------------------------------------------------------------------------------------
+# ---- output layers -------------------------------------------------------------------------------
 
 
 def _check_linear(layer: Any) -> None:
-    """That a layer is its weight and bias: adapters and quantised layers have a forward of their own."""
+    """That a layer is its weight and bias:
+    adapters and quantised layers have a forward of their own.
+    """
     if isinstance(getattr(layer, "tied_module", None), torch.nn.Module):  # weights of an embedding
         return
     if getattr(getattr(layer, "forward", None), "__func__", None) is torch.nn.Linear.forward:
@@ -234,8 +240,8 @@ def _check_linear(layer: Any) -> None:
 
 
 def _through(layer: Any, hidden: Tensor, call: Any) -> Tensor:
-    """`call(hidden, weight, bias)` inside the call of a layer, so that its hooks run: those of FSDP gather
-    the weight. Hooks of a tensor parallel plan, which are for logits, are set aside.
+    """`call(hidden, weight, bias)` inside the call of a layer, so that its hooks run: those of FSDP
+    gather the weight. Hooks of a tensor parallel plan, which are for logits, are set aside.
     """
     tied = getattr(layer, "tied_module", None)
     if tied is not None:
@@ -253,7 +259,7 @@ def _through(layer: Any, hidden: Tensor, call: Any) -> Tensor:
             del layer.forward
 
 
-# ---- distillation ------------------------------------------------------------------------------------------
+# ---- distillation --------------------------------------------------------------------------------
 
 
 @loss
@@ -266,8 +272,8 @@ def teacher_cross_entropy(
     teacher_bias: Vocab[float] | None = None,
     is_masked: bool = False,
 ):
-    """-sum(q log p): KL(q || p) without the entropy of the teacher. With `is_masked`, infinite logits of the
-    student count nothing.
+    """-sum(q log p): KL(q || p) without the entropy of the teacher.
+    With `is_masked`, infinite logits of the student do not count.
     """
     return -_cross(*_biased(student, teacher, student_bias, teacher_bias), is_masked)
 
@@ -282,7 +288,9 @@ def student_relative_entropy(
     teacher_bias: Vocab[float] | None = None,
     is_masked: bool = False,
 ):
-    """KL(p || q) = sum(p (log p - log q)). With `is_masked`, infinite logits of either count nothing."""
+    """KL(p || q) = sum(p (log p - log q)).
+    With `is_masked`, infinite logits of either model do not count.
+    """
     return _relative(*_biased(student, teacher, student_bias, teacher_bias), is_masked)
 
 
@@ -326,7 +334,9 @@ def _is_finite(logits):
 
 
 class _Distillation(torch.nn.Module):
-    """What the losses of distillation share: `text` is the loss of one token, `all_ignored` the option."""
+    """What the losses of distillation share:
+    `text` is the loss of one token, `all_ignored` the option.
+    """
 
     text: Any
     all_ignored = "zero"
@@ -362,7 +372,8 @@ class _Distillation(torch.nn.Module):
                 f"of student_logits, {tuple(tokens)}"
             )
         labels = labels.reshape(tokens)
-        is_masked = any(isinstance(item, Tensor) for item in inputs.values())  # a bias, or given logits
+        # a bias, or given logits
+        is_masked = any(isinstance(item, Tensor) for item in inputs.values())
         run = head(self.text, ignore_index=self.ignore_index, is_masked=is_masked, **how)
         pairs = [inputs[name] for name in ("student", "teacher")]
         result: Tensor
@@ -396,8 +407,9 @@ class ForwardKLLoss(_Distillation):
         """The mean over tokens that count (0 if there is none), or with normalize=False the sum.
 
         Args:
-            student_logits, teacher_logits: each a projection, (hidden, weight) or (hidden, weight, bias), or
-                logits [..., V]; hidden sizes may differ. Infinite logits mask vocabulary entries.
+            student_logits, teacher_logits: each a projection, (hidden, weight) or (hidden, weight,
+                bias), or logits [..., V]; hidden sizes may differ. Infinite logits mask vocabulary
+                entries.
             labels: the leading dimensions, or as many entries.
 
         Raises:
@@ -416,7 +428,8 @@ class SymmetricKLLoss(_Distillation):
     """sym_kd_ratio times the forward and 1 - sym_kd_ratio times the reverse loss.
 
     Args:
-        sym_kd_ratio: from 0 to 1. It may be a tensor without axes, which gets a gradient if it requires one.
+        sym_kd_ratio: from 0 to 1. It may be a tensor without axes,
+            which gets a gradient if it requires one.
         ignore_index: the label of tokens that count nowhere.
     """
 

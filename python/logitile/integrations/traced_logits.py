@@ -1,9 +1,9 @@
-"""Logits that are not computed yet, of a function of JAX: the operands of its output layer, and what it does
-with the logits.
+"""Logits of a JAX function that are not computed yet: the operands of its output layer, and its
+steps on the logits.
 
-The function is traced. Everything up to its last product is done as it says; the product is left to a head,
-with the steps that follow it: scales, tanh, casts between floats. What does anything else with its logits is
-refused, so nothing here is ever wrong or silently slow.
+The function is traced. Everything up to its last product is done as it says; the product is left to
+a head, with the steps that follow it: scales, tanh, casts between floats. What does anything else
+with its logits is refused, so nothing here is ever wrong or silently slow.
 """
 
 from __future__ import annotations
@@ -62,17 +62,17 @@ def logits_of(function: Callable[[jax.Array], Any], hidden: jax.Array) -> Traced
         raise CallTypeError(
             f"the output layer does '{reader.last}' with its logits, which no head can follow: after the "
             "product with its weight it may scale them by a number, apply tanh, cast and reshape; "
-            "put anything else into a loss of your own (docs/language.md)"
+            "put anything else into your own loss (docs/language.md)"
         )
     return found.logits
 
 
-# ---- reading ---------------------------------------------------------------------------------------------
+# ---- reading -------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class _Value:
-    """A value that is there; `is_hidden` says whether it is made of the hidden states."""
+    """A known value; `is_hidden` says whether it depends on the hidden states."""
 
     value: Any
     is_hidden: bool = False
@@ -80,7 +80,7 @@ class _Value:
 
 @dataclass(frozen=True, eq=False)
 class _Product:
-    """Logits that are left out. `is_vocab_first`: the array has the axis of the vocabulary first."""
+    """Logits that are left out. `is_vocab_first`: the vocabulary is the first axis."""
 
     logits: TracedLogits
     is_vocab_first: bool
@@ -117,7 +117,8 @@ class _Reader:
         inner = equation.params.get("jaxpr")
         if equation.primitive.name in ("jit", "pjit", "closed_call") and isinstance(inner, core.ClosedJaxpr):
             return self.run(inner.jaxpr, inner.consts, given)
-        if equation.primitive.name in ("checkpoint", "remat2"):  # a head recomputes what it needs anyway
+        # a head recomputes what it needs anyway
+        if equation.primitive.name in ("checkpoint", "remat2"):
             return self.run(inner, (), given)
         if equation.primitive.name == "dot_general" and (product := self._product(equation, given)):
             return [product]
@@ -192,7 +193,8 @@ def _number(given: list[Any], product: _Product) -> float | None:
 def _computed(equation: Any, given: Sequence[Any]) -> list[Any]:
     values = [value.compute() if isinstance(value, _Product) else value.value for value in given]
     params = equation.primitive.get_bind_params(equation.params)
-    functions, params = params if isinstance(params, tuple) else ((), params)  # before and since JAX 0.10
+    # before and since JAX 0.10
+    functions, params = params if isinstance(params, tuple) else ((), params)
 
     def bind() -> Any:
         return equation.primitive.bind(*functions, *values, **params)

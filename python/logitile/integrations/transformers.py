@@ -1,12 +1,14 @@
-"""Hugging Face Transformers: `patch(model)` fuses the output layer of a causal language model with its loss.
+"""Hugging Face Transformers: `patch(model)` fuses the output layer of a causal language
+model with its loss.
 
     from logitile.integrations import transformers as lt_transformers
 
-    lt_transformers.patch(model)  # model(input_ids, labels=labels).loss then needs no logits in memory
+    lt_transformers.patch(model)
+    loss = model(input_ids, labels=labels).loss  # without logits in memory
 
-In training the output layer gives logits that are not computed yet (`deferred.Deferred`), and the model's
-loss function gives them to a head. No forward is replaced. docs/integrations/transformers.md says what is
-supported.
+In training the output layer gives logits that are not computed yet (`deferred.Deferred`), and the
+model's loss function gives them to a head. No forward is replaced.
+docs/integrations/transformers.md says what is supported.
 """
 
 from __future__ import annotations
@@ -38,27 +40,28 @@ _SHIFTING = "ForCausalLMLoss"  # the loss function of Transformers for causal mo
 
 
 def patch(model: Any, loss: Loss | None = None, **options: Any) -> Any:
-    """Fuses the output layer of a model with a loss, in training. Evaluation and generation stay as they are.
+    """Fuses the output layer of a model with a loss, in training.
+    Evaluation and generation stay as they are.
 
     Args:
-        model: a causal language model of Transformers, or of PEFT around one. Patch it before it is wrapped
-            by accelerate, DDP or FSDP.
-        loss: gets the logits for its first `lt.Logits`, and the shifted labels for `target`. Its other inputs
-            are keywords of the model's call; those per token are shifted as the labels are. Tokens whose
-            label is -100 do not count. Left out: `lt.losses.cross_entropy`, unless the model has a
-            `loss_function` that was set.
+        model: a causal language model of Transformers, or of PEFT around one. Patch it before it is
+            wrapped by accelerate, DDP or FSDP.
+        loss: gets the logits for its first `lt.Logits`, and the shifted labels for `target`. Its
+            other inputs are keywords of the model's call; those per token are shifted as the labels
+            are. Tokens whose label is -100 do not count. Left out: `lt.losses.cross_entropy`,
+            unless the model has a `loss_function` that was set.
         options: of `lt.jit`; constants of the loss; numbers or tensors for its inputs, such as
-            `temperature=2.0`, where a tensor is read at each call and gets a gradient if it requires one; and
-            for each further `lt.Logits` a model (`teacher=model`), which is run without gradients on the
-            arguments of the call.
+            `temperature=2.0`, where a tensor is read at each call and gets a gradient if it
+            requires one; and for each further `lt.Logits` a model (`teacher=model`), which is run
+            without gradients on the arguments of the call.
 
     Returns: the model.
 
     Raises:
-        CallTypeError: the model has no output layer that can be fused, an option is unknown, or the loss has
-            no output `loss`.
-        CallValueError: the model is patched already, has a `loss_function` of its own and `loss` is left out,
-            or an option cannot be.
+        CallTypeError: the model has no output layer that can be fused, an option is unknown,
+            or the loss has no output `loss`.
+        CallValueError: the model is patched already,
+            has a `loss_function` of its own and `loss` is left out, or an option cannot be.
         SpecError: the loss is wrong.
     """
     base = _base(model)
@@ -103,7 +106,7 @@ def unpatch(model: Any) -> Any:
     return model
 
 
-# ---- models ------------------------------------------------------------------------------------------------
+# ---- models --------------------------------------------------------------------------------------
 
 
 def _base(model: Any) -> Any:
@@ -121,7 +124,8 @@ def _check_loss_function(base: Any) -> None:
     """That the model hands logits and labels to its loss function, which shifts the labels.
 
     Raises:
-        CallTypeError: it does not, so that another loss would not be called, or with labels of other tokens.
+        CallTypeError: it does not, so that another loss would not be called,
+            or with labels of other tokens.
     """
     name, kinds = type(base).__name__, type(base).__mro__
     forwards = [inspect.unwrap(vars(kind)["forward"]) for kind in kinds if "forward" in vars(kind)]
@@ -164,7 +168,7 @@ def _check_own(base: Any) -> None:
 
 
 def _fused_of(base: Any) -> _FusedLoss | None:
-    """What `patch` made for a model: its hook stays where another loss function is set afterwards."""
+    """What `patch` made for a model. Its hook stays if another loss function is set later."""
     owners = (getattr(hook, "__self__", None) for hook in base._forward_pre_hooks.values())
     return next((owner for owner in owners if isinstance(owner, _FusedLoss)), None)
 
@@ -187,10 +191,11 @@ def _output_layer(base: Any) -> nn.Module:
 
 
 def _linear_layers(base: Any) -> list[nn.Linear]:
-    """The linear layers that make the logits: the output layer, or its copies and adapters under PEFT.
+    """The linear layers that make the logits: the output layer,
+    or its copies and adapters under PEFT.
 
     Raises:
-        CallTypeError: there is none that is a plain linear layer.
+        CallTypeError: none of them is a plain linear layer.
     """
     layer, name, plain = _output_layer(base), type(base).__name__, (nn.Linear, DeferringLinear)
     if type(layer) in plain:
@@ -221,8 +226,8 @@ def _plans(base: Any) -> dict[nn.Linear, Plan | None]:
             check_logits(plan, name)
         elif "forward" in vars(layer) or getattr(layer, "_hf_hook", None) is not None:
             raise CallTypeError(
-                f"the output layer of {name} has a forward of its own, as device maps and accelerate install "
-                "it; patch the model before them, or leave them out"
+                f"the output layer of {name} has its own forward, which device maps and accelerate install "
+                "there; patch the model before that, or do without them"
             )
         elif hasattr(layer.weight, "placements"):
             raise CallTypeError(
@@ -243,7 +248,8 @@ def _check_meshes(base: Any, teachers: Mapping[str, Any], plans: Mapping[Any, di
     """That processes with slices of a teacher are those with slices of the model.
 
     Raises:
-        CallValueError: they are not, so that processes that share one have other hidden states of the other.
+        CallValueError: they are not, so that processes that share one have other hidden
+            states of the other.
     """
     own = next((plan.mesh for plan in plans[base].values() if plan and plan.mesh), None)
     for name, teacher in teachers.items():
@@ -256,7 +262,7 @@ def _check_meshes(base: Any, teachers: Mapping[str, Any], plans: Mapping[Any, di
             )
 
 
-# ---- the loss of a model -----------------------------------------------------------------------------------
+# ---- the loss of a model -------------------------------------------------------------------------
 
 
 class _FusedLoss:
@@ -343,7 +349,8 @@ class _FusedLoss:
             inputs["target"] = target.to(logits.device)
         if num_items_in_batch is None:
             return self._fused(logits, inputs, ignore_index)
-        # Under torch.nn.DataParallel the Trainer gives each replica its number with axes of one entry.
+        # Under torch.nn.DataParallel the Trainer gives each replica its number with
+        # axes of one entry.
         shape = num_items_in_batch.shape if getattr(num_items_in_batch, "shape", None) else ()
         is_one = bool(shape) and num_items_in_batch.numel() == 1
         inputs["divisor"] = num_items_in_batch.reshape(()) if is_one else num_items_in_batch
@@ -466,8 +473,8 @@ def _check_options(options: Mapping[str, Any]) -> None:
 
 
 def _check_trace(fused: _FusedLoss, vocab: int) -> None:
-    """That the loss can be traced, and has a loss to train with: with what `patch` was given, or with all
-    that a call may add.
+    """That the loss can be traced, and has a loss to train with: with what `patch` was given,
+    or with all that a call may add.
     """
     inputs, first = fused.loss.signature.inputs, ("projection", 0)
     steps = [(name, first, 1) for name in (fused.first, *fused.teachers)]
@@ -493,7 +500,7 @@ def _check_trace(fused: _FusedLoss, vocab: int) -> None:
     raise failed
 
 
-# ---- heads -------------------------------------------------------------------------------------------------
+# ---- heads ---------------------------------------------------------------------------------------
 
 
 # torch.compile shall not look into how a head is made.
@@ -514,9 +521,11 @@ def _adapted(
     """A loss that makes the logits of `loss` from projections.
 
     Args:
-        steps: for each lt.Logits of `loss` its name, what its logits are, and of how many projections.
+        steps: for each lt.Logits of `loss` its name, what its logits are,
+            and of how many projections.
         has_bias: of each projection.
-        needs_target: it has an input `target`, which tells ignored tokens, also where `loss` has none.
+        needs_target: it has an input `target`, which tells ignored tokens,
+            also where `loss` has none.
     """
     adds_target = needs_target and loss.signature.input("target") is None
     names = [name if k == 0 else f"{name}_{k}" for name, _, count in steps for k in range(count)]

@@ -1,11 +1,11 @@
-"""TRL 1.16: the two functions that its trainers get log-probabilities and divergences from, on heads.
+"""TRL 1.16: the two functions that give its trainers log-probabilities and divergences, on heads.
 
     from logitile.integrations import trl as lt_trl
 
     lt_trl.patch()  # then SFTTrainer, DPOTrainer, GRPOTrainer, ... as before
 
-TRL's trainers give their models a forward of their own, which hands hidden states and the weight of the
-output layer to these functions. docs/integrations/trl.md says what is supported.
+TRL's trainers give their models a forward of their own, which hands hidden states and the weight of
+the output layer to these functions. docs/integrations/trl.md says what is supported.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ __all__ = ("ChunkedDivergenceFunction", "ChunkedLogProbFunction", "patch", "unpa
 _OPTIONAL_OUTPUTS = ("entropy", "log_sum_sq_probs", "mean_logits", "is_top1")
 
 
-# ---- losses ------------------------------------------------------------------------------------------------
+# ---- losses --------------------------------------------------------------------------------------
 
 
 @loss
@@ -47,7 +47,9 @@ def log_probabilities(
     scale: float = 1.0,
     returns: tuple[str, ...] = (),
 ):
-    """log p[y], and what `returns` names of TRL's other outputs, of which `entropy` alone has a gradient."""
+    """log p[y], and TRL's other outputs that `returns` names.
+    Of these, only `entropy` has a gradient.
+    """
     z = _scaled(z, bias, scale, softcap) / temperature
     log_p = lt.log_softmax(z)
     others = {
@@ -75,9 +77,10 @@ def divergence(
     is_reverse: bool = False,
     is_any_share: bool = False,
 ):
-    """The Jensen-Shannon divergence with the teacher's share `beta`, and the entropy of the student without a
-    gradient. Without `beta` it is KL(teacher || student), or with `is_reverse` KL(student || teacher). With
-    `is_any_share`, `beta` may be 0 and 1 too, and stands for these then.
+    """The Jensen-Shannon divergence with the teacher's share `beta`, and the student's entropy.
+    The entropy has no gradient. Without `beta` the divergence is KL(teacher || student), or with
+    `is_reverse` KL(student || teacher). With `is_any_share`, `beta` may be 0 and 1 too, which
+    select these two.
     """
     pair = (
         _scaled(student, student_bias, student_scale, student_softcap) / temperature,
@@ -99,7 +102,7 @@ def _scaled(z: Any, bias: Any, scale: float, softcap: float | None) -> Any:
     return z if softcap is None else softcap * lt.tanh(z / softcap)
 
 
-# ---- TRL's functions ---------------------------------------------------------------------------------------
+# ---- TRL's functions -----------------------------------------------------------------------------
 
 
 class ChunkedLogProbFunction:
@@ -124,17 +127,18 @@ class ChunkedLogProbFunction:
             weight: [V, H]; it is converted to the type of `hidden` if it has another.
             bias: [V].
             targets: [N], each from 0 to V - 1; no value is ignored.
-            temperature: logits are divided by it, after scale and cap. It may be a tensor without axes,
-                which gets a gradient if it requires one.
-            chunk_size: the width of TRL's tiles. It has no effect on results, and heads have tiles of their
-                own.
+            temperature: logits are divided by it, after scale and cap. It may be a tensor without
+                axes, which gets a gradient if it requires one.
+            chunk_size: the width of TRL's tiles. It has no effect on results,
+                and heads have tiles of their own.
             final_logit_softcapping: s of s tanh(z / s), after the scale.
             logit_scale: logits are multiplied by it.
             outputs: what to return beside the log-probabilities: "entropy", "log_sum_sq_probs",
                 "mean_logits", "is_top1".
 
-        Returns: log-probabilities, entropy, log(sum(p**2)), mean logits, all float32, and whether the target
-            is the most likely entry. What `outputs` does not name is None. The first two have gradients.
+        Returns: log-probabilities, entropy, log(sum(p**2)), mean logits, all float32, and whether
+            the target is the most likely entry. What `outputs` does not name is None. The first two
+            have gradients.
 
         Raises:
             CallError: shapes, types or values do not agree.
@@ -176,15 +180,15 @@ class ChunkedDivergenceFunction:
 
         Args:
             student_hidden, teacher_hidden: [N, H] each; H may differ.
-            student_weight, teacher_weight: [V, H] each. Rows of the teacher behind the student's V are left
-                out, as in TRL. The teacher gets no gradient.
+            student_weight, teacher_weight: [V, H] each. Rows of the teacher after the student's V
+                are left out, as in TRL. The teacher gets no gradient.
             student_bias, teacher_bias: [V] each.
             beta: from 0, KL(teacher || student), to 1, KL(student || teacher).
-            temperature: logits are divided by it, after scale and cap. Like `beta` it may be a tensor
-                without axes, which gets a gradient if it requires one.
+            temperature: logits are divided by it, after scale and cap. Like `beta` it may be a
+                tensor without axes, which gets a gradient if it requires one.
             student_logit_scale, teacher_logit_scale: logits are multiplied by it.
-            student_final_logit_softcapping, teacher_final_logit_softcapping: s of s tanh(z / s), after the
-                scale.
+            student_final_logit_softcapping, teacher_final_logit_softcapping: s of s tanh(z / s),
+                after the scale.
 
         Returns: both in float32; the entropy has no gradient.
 
@@ -241,7 +245,7 @@ def _softcap(name: str, softcap: Any) -> float | None:
     return number
 
 
-# ---- in the place of TRL's ---------------------------------------------------------------------------------
+# ---- in the place of TRL's -----------------------------------------------------------------------
 
 _PLACES: dict[tuple[str, str], Any] = {
     ("trl.trainer.utils", "_ChunkedLogProbFunction"): ChunkedLogProbFunction,
@@ -251,8 +255,8 @@ _THEIRS: dict[tuple[str, str], Any] = {}  # what was there before the patch
 
 
 def patch() -> None:
-    """Puts the functions of this module in the place of TRL's, for all trainers of the process. A trainer
-    looks them up at each step, so it may exist already. Patching again changes nothing.
+    """Replaces TRL's functions by those of this module, for all trainers of the process.
+    A trainer looks them up at each step, so it may exist already. Patching again changes nothing.
 
     Raises:
         CallTypeError: TRL is not the version that this module knows.

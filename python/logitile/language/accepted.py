@@ -1,4 +1,6 @@
-"""Calls of the language's functions with arguments that these do not take: NumPy's and torch's have more."""
+"""Refuses arguments that NumPy's and torch's functions have but the functions of the language do
+not.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""The annotations of a loss's parameters: what kind of input each one is. Signatures are read in
-signature.py.
-"""
+"""The annotations of a loss's parameters: the kind of each input. signature.py reads signatures."""
 
 from __future__ import annotations
 
@@ -52,12 +50,13 @@ class Kind:
 
 @dataclass(frozen=True)
 class Annotation:
-    """What stands behind a parameter's colon: alternatives of kinds, perhaps None as well.
+    """The annotation of a parameter: alternatives of kinds, perhaps None as well.
 
     Args:
         kinds: the alternatives.
         optional: whether None is one too.
-        constant: whether `float` is one too: then lt.jit takes it as a constant, and a call as a number.
+        constant: whether `float` is one too: then lt.jit takes it as a constant,
+            and a call as a number.
     """
 
     kinds: tuple[Kind, ...]
@@ -93,7 +92,9 @@ class ScalarAnnotation(Annotation):
 
 
 class Subscripted:
-    """`lt.Token`, `lt.Vocab` and `lt.Dense`: an annotation once the element type is given in brackets."""
+    """`lt.Token`, `lt.Vocab` and `lt.Dense`:
+    an annotation once the element type is given in brackets.
+    """
 
     def __init__(self, axis: str, elements: tuple[type, ...], has_entries: bool = False):
         self.axis = axis

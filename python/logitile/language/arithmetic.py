@@ -1,4 +1,4 @@
-"""Operators on traced values: how their types meet, and which operation each of them records."""
+"""Operators on traced values: how they combine types, and which operation each one records."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def bool_operand(item: object, what: str) -> Traced:
     return item
 
 
-# ---- operators ---------------------------------------------------------------------------------------------
+# ---- operators -----------------------------------------------------------------------------------
 
 
 def add(a: object, b: object) -> Traced:
@@ -145,8 +145,8 @@ def invert(a: object) -> Traced:
 
 
 def pick(value: Traced, index: object) -> Traced:
-    """value[index]: the entry of a varying value at an integer per token, the entries at a list of integers,
-    or a place of a list of 'lt.topk'.
+    """value[index]: the entry of a varying value at an integer per token, the entries at a list of
+    integers, or a place of a list of 'lt.topk'.
     """
     if value.is_ranked:
         return _at_place(value, index)
@@ -190,13 +190,15 @@ def _at_place(listed: Traced, place: object) -> Traced:
 
 
 def _entries_of(listed: Traced) -> Traced:
-    """The values of a list of 'lt.topk', as the entries at its indices: gradients flow to these entries."""
+    """The values of a list of 'lt.topk', as the entries at its indices:
+    gradients flow to these entries.
+    """
     trace, ordered, place = listed.trace, listed.operand(0), listed.op.location
     indices = trace.emit("logitile.reduce", (ordered,), "i32", "argtop", False, place, listed.places)
     return trace.emit("logitile.gather", (ordered, indices), "f32", varying=False, location=place)
 
 
-# ---- their parts -------------------------------------------------------------------------------------------
+# ---- their parts ---------------------------------------------------------------------------------
 
 
 def _guarded(picked: Traced, index: Traced) -> Traced:
@@ -210,7 +212,9 @@ def _guarded(picked: Traced, index: Traced) -> Traced:
 
 
 def is_valid(index: Traced) -> Traced:
-    """index != ignore_index; true where no index is ignored. Of a list it is a list in either case."""
+    """index != ignore_index; true where no index is ignored.
+    Of a list it is a list in either case.
+    """
     trace = index.trace
     if not index.is_ranked:
         trace.needed_inputs.add(index.op.attribute.name)

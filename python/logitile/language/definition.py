@@ -1,4 +1,4 @@
-"""`@lt.loss`: from a Python function to a LossSpec. Single operations are recorded by trace.py."""
+"""`@lt.loss`: from a Python function to a LossSpec. trace.py records the operations."""
 
 from __future__ import annotations
 
@@ -74,7 +74,9 @@ class Loss:
         return definition_of(self.function.__code__)
 
     def __call__(self, *args: object, **kwargs: object) -> object:
-        """Runs the function inside the trace of another loss; anywhere else it says how losses are used."""
+        """Runs the function inside the trace of another loss;
+        anywhere else it says how losses are used.
+        """
         if active_trace() is None:
             raise CallTypeError(
                 f"'{self.name}' is a loss: it is traced, not called with arrays; write {_usage(self)}"
@@ -109,8 +111,8 @@ class Loss:
             specialisation: vocabulary size and what is known of the inputs.
             constants: values of the keyword-only constants; those left out have their defaults.
             ignore_index: what lt.valid compares with; None switches ignoring off.
-            ignore: name of the Token[int] input that tells ignored tokens; it need not be read by the loss
-                itself.
+            ignore: name of the Token[int] input that tells ignored tokens;
+                it need not be read by the loss itself.
 
         Raises:
             SpecError: the loss is not one; the text starts with the file and line of the user.
@@ -159,10 +161,10 @@ def loss(function: Callable) -> Loss:
     """Makes a loss of a function that is written for one token (decorator).
 
     Args:
-        function: its parameters are annotated lt.Logits, lt.Token[...], lt.Vocab[...], lt.Dense[...] or
-            lt.Scalar; keyword-only parameters with any other annotation are compile-time constants.
-            `lt.Scalar | float` is a constant that a call may give instead. It returns one value per token,
-            or lt.Outputs.
+        function: its parameters are annotated lt.Logits, lt.Token[...], lt.Vocab[...], or
+            lt.Dense[...], or lt.Scalar. Keyword-only parameters with any other annotation are
+            compile-time constants. `lt.Scalar | float` is a constant that a call may give instead.
+            The function returns one value per token, or lt.Outputs.
 
     Raises:
         SpecError: an annotation, a default or a name of a parameter is not possible.
@@ -188,7 +190,7 @@ def _traced_input(trace: Trace, given: SpecInput) -> Value | Entries:
     return Entries.of_input(trace, given)
 
 
-# ---- finishing a trace -------------------------------------------------------------------------------------
+# ---- finishing a trace ---------------------------------------------------------------------------
 
 
 def _needed(trace: Trace, outputs: list[tuple[str, Value]]) -> tuple[tuple[Op, ...], tuple[Output, ...]]:
@@ -235,7 +237,7 @@ def _usage(loss: Loss) -> str:
     return f"head = lt.jit({loss.name}) and call head({', '.join(arguments)})"
 
 
-# ---- calls from other losses -------------------------------------------------------------------------------
+# ---- calls from other losses ---------------------------------------------------------------------
 
 
 def _argument(loss_name: str, parameter: Parameter, item: object) -> object:
@@ -252,8 +254,8 @@ def _argument(loss_name: str, parameter: Parameter, item: object) -> object:
 
 
 def _entries(name: str, item: object, kind: Kind) -> Entries | None:
-    """The entries that an lt.Token[..., K] parameter gets: of an input, of a list, or of single values. None
-    where the argument is none of these.
+    """The entries that an lt.Token[..., K] parameter gets: of an input, of a list, or of single
+    values. None where the argument is none of these.
     """
     if isinstance(item, Value) and item.places is not None:
         item = Entries.of_list(name, item)

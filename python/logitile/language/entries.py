@@ -1,4 +1,4 @@
-"""A Token[..., K] input: a list of K numbers per token, whose entries can also be taken one by one."""
+"""A Token[..., K] input: a list of K numbers per token. Single entries can be taken, too."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ MOST_UNROLLED = 128  # entries that a loss may take one by one: its code grows w
 
 
 class Entries(Operators, Refusals, Whole):
-    """As an operand it is the list of all entries. `t[k]`, `len(t)` and iteration take single entries, with k
-    known while tracing.
+    """As an operand it is the list of all entries. `t[k]`, `len(t)` and iteration take single
+    entries, with k known while tracing.
 
     Args:
         name: of the parameter.

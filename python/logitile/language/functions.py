@@ -1,7 +1,9 @@
-"""The functions of the language. Each takes traced values or Python numbers; operators are in arithmetic.py.
+"""The functions of the language. Each takes traced values or Python numbers;
+operators are in arithmetic.py.
 
-"Varying" is a value that differs along the vocabulary, "uniform" one per token. Elementwise functions keep
-what their operands are, reductions turn varying into uniform. What -inf, NaN and ties mean follows PyTorch.
+"Varying" is a value that differs along the vocabulary, "uniform" one per token. Elementwise
+functions keep what their operands are, reductions turn varying into uniform. What -inf, NaN and
+ties mean follows PyTorch.
 """
 
 from __future__ import annotations
@@ -26,12 +28,12 @@ __all__ = (
 
 MOST_PLACES = 1024  # kMostPlaces in dialect/types/Limits.h
 
-# ---- selection ---------------------------------------------------------------------------------------------
+# ---- selection -----------------------------------------------------------------------------------
 
 
 def where(condition: object, a: object, b: object) -> Value:
-    """'a' where the condition holds, else 'b'. The branch that is not taken leaks neither values nor
-    gradients.
+    """'a' if the condition is true, otherwise 'b'.
+    The branch that is not taken contributes neither values nor gradients.
     """
     chosen = bool_operand(condition, "lt.where")
     a, b = operands(a, b, "lt.where")
@@ -64,7 +66,7 @@ def _extremum(what: str, a: object, b: object, of_floats: str, of_integers: str)
     return a.trace.emit(of_floats if a.type == "f32" else of_integers, (a, b))
 
 
-# ---- elementwise maths -------------------------------------------------------------------------------------
+# ---- elementwise maths ---------------------------------------------------------------------------
 
 
 def abs(x: object) -> Value:
@@ -89,12 +91,12 @@ def exp2(x: object) -> Value:
 
 
 def log(x: object) -> Value:
-    """Natural logarithm; of an exponential it is the exponent, of a sum of exponentials lt.logsumexp."""
+    """Natural logarithm. log(exp(x)) is x, and log(sum(exp(x))) is lt.logsumexp(x)."""
     return _unary("lt.log", "math.log", x)
 
 
 def log2(x: object) -> Value:
-    """Logarithm to base 2; of an exponential it is the exponent."""
+    """Logarithm to base 2. For an exponential it is the exponent."""
     return _unary("lt.log2", "math.log2", x)
 
 
@@ -122,8 +124,8 @@ def gelu(x: object, approximate: str = "none") -> Value:
     """x times the probability that a standard normal variable is below x.
 
     Args:
-        approximate: "none" for the definition with lt.erf, "tanh" for 0.5 * x * (1 + tanh(sqrt(2 / pi) *
-            (x + 0.044715 * x**3))), as in torch.nn.functional.gelu.
+        approximate: "none" for the definition with lt.erf, "tanh" for 0.5 * x * (1 + tanh(sqrt(2 /
+            pi) * (x + 0.044715 * x**3))), as in torch.nn.functional.gelu.
 
     Raises:
         SpecError: another word for 'approximate'.
@@ -167,12 +169,12 @@ def log_sigmoid(x: object) -> Value:
 
 
 def sqrt(x: object) -> Value:
-    """Square root; of an exponential it is one again."""
+    """Square root. For an exponential it is another exponential."""
     return _unary("lt.sqrt", "math.sqrt", x)
 
 
 def rsqrt(x: object) -> Value:
-    """1 / sqrt(x); of an exponential it is one again."""
+    """1 / sqrt(x). For an exponential it is another exponential."""
     return _unary("lt.rsqrt", "math.rsqrt", x)
 
 
@@ -219,8 +221,8 @@ def valid(t: object) -> Value:
     """Whether an integer input, or an entry of one, differs from ignore_index.
 
     Args:
-        t: an lt.Token[int] input, an entry of an lt.Token[int, lt.K] input, or all of them: then the result
-            is a list. Of the indices of lt.topk, all are valid.
+        t: an lt.Token[int] input, an entry of an lt.Token[int, lt.K] input, or all of them: then
+            the result is a list. Of the indices of lt.topk, all are valid.
     """
     t = lifted(t, "lt.valid")
     is_given = isinstance(t, Value) and (t.op.name == "logitile.input" or t.is_ranked)
@@ -236,7 +238,7 @@ def _unary(what: str, name: str, x: object) -> Value:
     return x.trace.emit(name, (x,))
 
 
-# ---- over the vocabulary -----------------------------------------------------------------------------------
+# ---- over the vocabulary -------------------------------------------------------------------------
 
 
 def sum(x: object) -> Value:
@@ -260,12 +262,12 @@ def min(x: object) -> Value:
 
 
 def argmax(x: object) -> Value:
-    """Index of the largest entry: of the first NaN, else the lowest index among equals."""
+    """Index of the largest entry: of the first NaN, or else the lowest index among equals."""
     return _reduce("argmax", x)
 
 
 def argmin(x: object) -> Value:
-    """Index of the smallest entry: of the first NaN, else the lowest index among equals."""
+    """Index of the smallest entry: of the first NaN, or else the lowest index among equals."""
     return _reduce("argmin", x)
 
 
@@ -273,11 +275,11 @@ def topk(x: object, k: int) -> tuple[Value, Value]:
     """The k largest entries and their indices, the best first; the lowest index first among equals.
 
     NaN counts as larger than every number, as in torch.topk. Both results are lists, as a whole
-    lt.Token[..., lt.K] input is one: elementwise functions, lt.sum and lt.mean take them, and y[indices] has
-    the entries of another value. The gradient of the values goes to their entries of x; indices have none.
-    An output of the loss that is a list has k numbers per token, in an axis behind those of the tokens, and
-    takes no gradient. The entries are found in one pass over the vocabulary, whatever k is, and no array of
-    the size of the logits is made.
+    lt.Token[..., lt.K] input is one: elementwise functions, lt.sum and lt.mean take them, and
+    y[indices] has the entries of another value. The gradient of the values goes to their entries of
+    x; indices have none. An output of the loss that is a list has k numbers per token, in an axis
+    behind those of the tokens, and takes no gradient. The entries are found in one pass over the
+    vocabulary, whatever k is, and no array of the size of the logits is made.
 
     Args:
         x: a varying float.
@@ -348,26 +350,30 @@ def column() -> Value:
 
 
 def uniform(seed: object, stream: object = 0) -> Value:
-    """A random number between 0 and 1, both excluded, for every token and vocabulary entry: a varying float.
+    """A random number between 0 and 1, both excluded, for every token and vocabulary entry:
+    a varying float.
 
-    It depends on four integers only: seed, stream, the index of the token and that of the vocabulary entry.
-    The same four give the same bits in every call, on every target, and however tokens and the vocabulary
-    are cut. The index of a token is its position among all tokens of the call, those that are ignored
-    included, in row-major order of the leading dimensions. So two calls with one seed draw the same numbers
-    for their tokens number 0; give each call another seed. No gradient flows through the number.
+    It depends on four integers only: seed, stream, the index of the token and that of the
+    vocabulary entry. The same four give the same bits in every call, on every target, and however
+    tokens and the vocabulary are cut. The index of a token is its position among all tokens of the
+    call, those that are ignored included, in row-major order of the leading dimensions. So two
+    calls with one seed draw the same numbers for their tokens number 0; give each call another
+    seed. No gradient flows through the number.
 
     Args:
-        seed: an integer, the same for all tokens or one for each: usually a parameter that is annotated
-            `lt.Scalar[int]`, so that a new seed compiles nothing.
-        stream: another integer. Numbers of several streams are independent, also under one seed: for
-            several draws in one loss, or for the upper half of a seed of 64 bits.
+        seed: an integer, the same for all tokens or one for each: usually a parameter that is
+            annotated `lt.Scalar[int]`, so that a new seed compiles nothing.
+        stream: another integer. Numbers of several streams are independent, also under one seed:
+            for several draws in one loss, or for the upper half of a seed of 64 bits.
 
     Numbers are multiples of 2**-33 in float32, from 2**-33 to 1 - 2**-24. Both `lt.log(u)` and
-    `lt.log1p(-u)` are finite and negative. Near 0 the steps are finest: so `-lt.log(u)` is an exponential
-    variable, and `-lt.log(-lt.log1p(-u))` a Gumbel variable, whose large values are fine.
+    `lt.log1p(-u)` are finite and negative. Near 0 the steps are finest: so `-lt.log(u)` is an
+    exponential variable, and `-lt.log(-lt.log1p(-u))` a Gumbel variable, whose large values are
+    fine.
 
-    Source: Philox 4x32-10, Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011. The key is
-    (seed, stream), the counter (entry, token, 0, 0), and the number is made of the first word.
+    Source: Philox 4x32-10, Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011.
+    The key is (seed, stream), the counter (entry, token, 0, 0), and the number is made of the first
+    word.
     """
     trace = current_trace("'lt.uniform'")
     words = (_drawn_from("seed", seed), _drawn_from("stream", stream))
@@ -424,7 +430,7 @@ def _reduce(combiner: str, x: object) -> Value:
 
 
 def _over_places(combiner: str, x: Value) -> Value:
-    """What the places of a list come to."""
+    """Reduces a list over its places."""
     if combiner not in ("sum", "mean"):
         raise spec_error(
             f"'lt.{combiner}' of {x.label} goes over the vocabulary, but this is a list of {x.places} "

@@ -1,4 +1,4 @@
-"""How errors call a traced value that no variable of the user holds."""
+"""Names in errors for traced values that are in no variable of the user."""
 
 from __future__ import annotations
 

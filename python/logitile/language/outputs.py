@@ -1,4 +1,4 @@
-"""`lt.Outputs`, and what may be wrong with the value that a loss returns."""
+"""`lt.Outputs`, and checks of the value that a loss returns."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ class Outputs:
     """What a loss returns when it has more to say than one number per token.
 
     Args:
-        fields: values that are one per token. `loss` is reduced, `weight` weighs tokens in a mean, every
-            other name is returned per token. `loss` may be left out.
+        fields: values that are one per token. `loss` is reduced, `weight` weighs tokens in a mean,
+            every other name is returned per token. `loss` may be left out.
     """
 
     def __init__(self, **fields: object):

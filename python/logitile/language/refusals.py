@@ -1,4 +1,6 @@
-"""What a traced value cannot do, and what to write instead: Python and array libraries want its number."""
+"""Operations that traced values refuse, because Python and array libraries need their number; the
+errors name a replacement.
+"""
 
 from __future__ import annotations
 
@@ -100,7 +102,7 @@ class Refusals:
             return str(self)
         return self._refuse(
             f"is no number while the loss is traced, so it cannot be formatted with '{specification}'; print "
-            "the value itself, which tells what it is"
+            "the value itself, which shows what it is"
         )
 
     def __iter__(self) -> Iterator[NoReturn]:
@@ -205,7 +207,9 @@ _OPERATORS = {
 
 
 def _first_traced(items: list[object]) -> Refusals:
-    """The traced value among the arguments of a torch function; it may sit in a list, as in torch.stack."""
+    """The traced value among the arguments of a torch function; it may sit in a list,
+    as in torch.stack.
+    """
     for item in items:
         if isinstance(item, Refusals):
             return item

@@ -1,4 +1,4 @@
-"""Reads the signature of a loss function, its inputs and its constants, and says what is wrong with it."""
+"""Reads the signature of a loss function, its inputs and its constants, and refuses wrong ones."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from ..messages.locations import Location, definition_of, spec_error
 from ..messages.names import listed
 from .annotations import Annotation, Kind, Subscripted
 
-# Keywords of lt.jit and of the calls of a head: an input or constant of the same name could not be given.
+# Keywords of lt.jit and of the calls of a head:
+# an input or constant of the same name could not be given.
 JIT_OPTIONS = (
     "reduction",
     "ignore_index",
@@ -62,7 +63,7 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Constant:
-    """A compile-time parameter of a loss; 'default' is inspect.Parameter.empty where there is none."""
+    """A compile-time parameter of a loss. Without a default, 'default' is Parameter.empty."""
 
     name: str
     default: object
@@ -74,7 +75,9 @@ class Constant:
 
 @dataclass(frozen=True)
 class Signature:
-    """The parameters of a loss. One that is annotated `lt.Scalar | float` is an input and a constant."""
+    """The parameters of a loss. One that is annotated `lt.Scalar | float` is an
+    input and a constant.
+    """
 
     name: str
     inputs: tuple[Parameter, ...]
@@ -146,7 +149,7 @@ def _read(parameter: inspect.Parameter, annotation: object) -> Parameter | Const
     if parameter.kind is not parameter.KEYWORD_ONLY:
         raise _Refused(
             "has no annotation of logitile; annotate an input lt.Logits, lt.Token[int], lt.Vocab[float], "
-            "lt.Dense[float] or lt.Scalar, and put constants behind a '*'"
+            "lt.Dense[float] or lt.Scalar, and put constants after a '*'"
         )
     return Constant(name, parameter.default)
 
@@ -180,7 +183,7 @@ def _check_scalar_or_constant(parameter: inspect.Parameter, annotation: Annotati
     if annotation.kinds != (Kind("scalar"),):
         raise _Refused(f"is annotated {annotation}; of inputs only lt.Scalar may be a float constant as well")
     if parameter.kind is not parameter.KEYWORD_ONLY:
-        raise _Refused(f"is annotated {annotation}, so it may be a constant; put it behind a '*'")
+        raise _Refused(f"is annotated {annotation}, so it may be a constant; put it after a '*'")
     default = parameter.default
     if default is None and annotation.optional:
         return
@@ -199,7 +202,8 @@ def _evaluated(annotation: object, function: Callable) -> object:
 def _explained(parameter: inspect.Parameter, error: Exception) -> str:
     if isinstance(error, _Refused):
         return f"parameter '{parameter.name}' {error}"
-    reason = getattr(error, "reason", error)  # of logitile's own, without a place inside of the annotation
+    # of logitile's own, without a place inside of the annotation
+    reason = getattr(error, "reason", error)
     return f"the annotation '{parameter.annotation}' of parameter '{parameter.name}' cannot be read: {reason}"
 
 

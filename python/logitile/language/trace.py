@@ -78,10 +78,11 @@ class Trace:
 
         Args:
             type: of the result; by default what the table of scalar operations says.
-            varying: whether the result differs along the vocabulary; by default as soon as an operand does.
+            varying: whether the result differs along the vocabulary;
+                by default as soon as an operand does.
             location: the place to note; by default the user's line that is being executed.
-            places: of a list, how many values it has for each token; by default as many as an operand has
-                that is a list.
+            places: of a list, how many values it has for each token;
+                by default as many as an operand has that is a list.
         """
         for operand in operands:
             if operand.trace is not self:
@@ -163,13 +164,15 @@ class Trace:
             why = "runs in another thread: a loss is traced in one thread, so use its values in that one only"
         else:
             why = (
-                "has not ended: another loss is traced meanwhile, which has values of its own; call that "
+                "has not ended: another loss is traced meanwhile, which has other values; call that "
                 "loss with this value to make it a part"
             )
         return f"{value} comes from the trace of '{self.name}', which {why}"
 
     def variables(self) -> dict[int, str]:
-        """Names by position of the operation: of parameters, then of variables as far as frames know them."""
+        """Names by position of the operation: of parameters,
+        then of variables as far as frames know them.
+        """
         names = {
             index: op.attribute.variable for index, op in enumerate(self.ops) if op.name == "logitile.input"
         }
@@ -198,7 +201,9 @@ class Trace:
         return location_of(frame)
 
     def _find_own_frame(self, frame: FrameType | None) -> None:
-        """Notes the frame of the loss itself, which may leave all operations to functions that it calls."""
+        """Notes the frame of the loss itself,
+        which may leave all operations to functions that it calls.
+        """
         while frame is not None and frame.f_code is not self._code:
             frame = frame.f_back
         if frame is not None:
@@ -263,7 +268,9 @@ class Whole:
 
 
 def _places_of(name: str, operands: Sequence[Traced]) -> int | None:
-    """How many places the result has: as many as the lists among the operands, or as its list of indices."""
+    """How many places the result has: as many as the lists among the operands,
+    or as its list of indices.
+    """
     read = operands[1:] if name == "logitile.gather" else operands
     lists = [operand for operand in read if operand.places is not None]
     for operand in lists[1:]:

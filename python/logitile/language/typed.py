@@ -1,7 +1,8 @@
-"""What type checkers see of the annotations of a loss: classes, for a parameter is a traced value in it.
+"""The annotations of a loss for type checkers: classes, because a parameter is a traced value
+inside a loss.
 
-Nothing imports this module when a program runs. `lt.Logits` and `lt.Scalar` are the traced value itself, so
-that a loss may assign what it computes to its parameters.
+Nothing imports this module when a program runs. `lt.Logits` and `lt.Scalar` are the traced value
+itself, so that a loss may assign what it computes to its parameters.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""The traced value that a loss computes with: its operators record operations. What each of them means is in
-arithmetic.py.
+"""The traced value with which a loss computes: its operators record operations. arithmetic.py
+defines them.
 """
 
 from __future__ import annotations
@@ -90,9 +90,11 @@ class Operators:
 
 
 class Value(Operators, Refusals, Traced):
-    """A scalar of the loss that is being traced: one number per token, or one per token and vocabulary entry.
+    """A scalar of the loss that is being traced: one number per token,
+    or one per token and vocabulary entry.
 
-    Operators record operations; everything that would need the number itself is refused (refusals.py).
+    Operators record operations; everything that would need the number itself is refused
+    (refusals.py).
     """
 
     __slots__ = ()

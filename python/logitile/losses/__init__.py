@@ -1,9 +1,9 @@
-"""A library of losses, written in the language and with no privilege: copy one to change it.
+"""A library of losses, written only in the language: copy one to change it.
 
 Functions of the language are not here but in `language`: a loss uses them alone.
 
-For selected rows only, such as the last token of each sequence, index hidden: head(hidden[:, -1], weight,
-...).
+For selected rows only, such as the last token of each sequence, index hidden:
+head(hidden[:, -1], weight, ...).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Distillation: how far the student's prediction p is from the teacher's q.
 
-Losses of two projections have a `target` that is not read: where it is given, tokens whose target is
-`ignore_index` count nowhere. Their biases are added to the logits of every token.
+Losses of two projections have a `target` that is not read: where it is given, tokens whose target
+is `ignore_index` count nowhere. Their biases are added to the logits of every token.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ def forward_kl(
     """Distillation by KL(q || p) = sum(q (log q - log p)), q of the teacher and p of the student.
 
     Args:
-        temperature: the logits of both are divided by it; multiply the loss by its square to keep the scale
-            of gradients.
+        temperature: the logits of both are divided by it;
+            multiply the loss by its square to keep the scale of gradients.
 
     Source: Hinton, Vinyals and Dean 2015, arXiv:1503.02531.
     """
@@ -94,7 +94,8 @@ def jensen_shannon(
     """Distillation by beta KL(q || m) + (1 - beta) KL(p || m) with m = beta q + (1 - beta) p.
 
     Args:
-        beta: between 0 and 1, both excluded: the limits are forward_kl and reverse_kl, each times 0.
+        beta: between 0 and 1, both excluded:
+            the limits are forward_kl and reverse_kl, each times 0.
         temperature: the logits of both are divided by it.
 
     Source: GKD, Agarwal et al. 2024, arXiv:2306.13649.
@@ -143,22 +144,22 @@ def top_k_kl(
     The teacher may have run long before: of its distribution only K log-probabilities are kept.
 
     Args:
-        index: i, [..., K], none of them twice. Entries with `ignore_index` are padding and count nothing.
-            Name it as `ignore` to drop tokens that have nothing else.
+        index: i, [..., K], none of them twice. Entries with `ignore_index` are padding and count
+            nothing. Name it as `ignore` to drop tokens that have nothing else.
         logprob: log q, [..., K], as the teacher gave it.
-        target: one per token. It is not read: where it is given, tokens whose target is `ignore_index` count
-            nowhere.
+        target: one per token. It is not read: where it is given,
+            tokens whose target is `ignore_index` count nowhere.
         bias: added to the logits of every token.
-        temperature: the logits are divided by it; the teacher's log-probabilities are taken as they are,
-            those of logits that were divided by it too.
-        rest: what becomes of r = 1 - sum(q), which the teacher gives to all other entries. "drop" leaves it
-            out, so the loss may be negative, and the student learns probabilities that are too large.
-            "normalize" divides q by its sum: the loss is KL(q || p) then. "class" takes all other entries as
-            one class and adds r (log r - log s), where s = 1 - sum_k(p[i[k]]) is the student's rest, 2**-23
-            at least.
+        temperature: the logits are divided by it; the teacher's log-probabilities are taken as they
+            are, those of logits that were divided by it too.
+        rest: what becomes of r = 1 - sum(q), which the teacher gives to all other entries. "drop"
+            leaves it out, so the loss may be negative, and the student learns probabilities that
+            are too large. "normalize" divides q by its sum: the loss is KL(q || p) then. "class"
+            takes all other entries as one class and adds r (log r - log s), where s = 1 -
+            sum_k(p[i[k]]) is the student's rest, 2**-23 at least.
 
-    Source: the sparse form of Hinton, Vinyals and Dean 2015, arXiv:1503.02531; for `rest`, Sparse Logit
-    Sampling, Anshumann et al. 2025, arXiv:2503.16870.
+    Source: the sparse form of Hinton, Vinyals and Dean 2015, arXiv:1503.02531; for `rest`, Sparse
+    Logit Sampling, Anshumann et al. 2025, arXiv:2503.16870.
     """
     check_choice("rest", rest, ("drop", "normalize", "class"))
     if bias is not None:

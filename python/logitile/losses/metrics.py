@@ -1,4 +1,4 @@
-"""Numbers about a prediction that nothing is trained with. None of them has a loss field."""
+"""Numbers about a prediction that are not trained on. None of them has an output `loss`."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def rank(z: Logits, target: Token[int]):
     """The target's place among all entries, 1 for the best, and its reciprocal.
 
     Args:
-        target: y, one per token. Entries with the same logit stand behind it.
+        target: y, one per token. Entries with the same logit rank after it.
 
     Returns: `Outputs(rank, reciprocal_rank)`.
     """

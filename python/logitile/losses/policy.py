@@ -1,7 +1,7 @@
-"""What reinforcement learning and preference training read of a model, token by token.
+"""Per-token outputs and losses for reinforcement learning and preference training.
 
-Sums over sequences, and what is made of them, are a few operations of the framework on these outputs: every
-output has its own gradient.
+Sums over sequences, and computations with them, are a few operations of the framework on these
+outputs: every output has its own gradient.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ def entropy(
     """Entropy of the prediction, -sum(p log p).
 
     Args:
-        target: one per token. It is not read: where it is given, tokens whose target is `ignore_index` count
-            nowhere.
+        target: one per token. It is not read: where it is given,
+            tokens whose target is `ignore_index` count nowhere.
         bias: added to the logits of every token.
         temperature: the logits are divided by it.
 
@@ -63,7 +63,7 @@ def logprob_entropy(
     bias: Vocab[float] | None = None,
     temperature: Scalar | Token[float] | None = None,
 ):
-    """log p[y] and the entropy of the prediction, both per token and differentiable; there is no loss field.
+    """log p[y] and the entropy of the prediction, per token and differentiable; no loss.
 
     Args:
         target: y, one per token.
@@ -89,12 +89,14 @@ def ppo_clip(
     epsilon_high: Scalar | float = 0.2,
     temperature: Scalar | Token[float] | None = None,
 ):
-    """The clipped surrogate, -min(r A, clamp(r, 1 - epsilon_low, 1 + epsilon_high) A), r = p[y] / p_old[y].
+    """The clipped surrogate loss of PPO.
+    It is -min(r A, clamp(r, 1 - epsilon_low, 1 + epsilon_high) A), r = p[y] / p_old[y].
 
     Args:
         target: y, the tokens that were sampled.
         old_logprob: log p_old[y], of the policy that sampled them.
-        advantage: A. It gets a gradient if it requires one, and so does old_logprob; detach them otherwise.
+        advantage: A. It gets a gradient if it requires one, and so does old_logprob;
+            detach them otherwise.
         epsilon_low, epsilon_high: how far r may move, 0 or more.
         temperature: the logits are divided by it.
 
@@ -125,8 +127,8 @@ def grpo(
     Args:
         target: y, the tokens that were sampled.
         old_logprob: log p_old[y], of the policy that sampled them.
-        advantage: A, of each token's answer within its group. It gets a gradient if it requires one, and so
-            do old_logprob and reference_logprob; detach them otherwise.
+        advantage: A, of each token's answer within its group. It gets a gradient if it requires
+            one, and so do old_logprob and reference_logprob; detach them otherwise.
         reference_logprob: log p_ref[y]; absent: no penalty.
         beta: the weight of the penalty, an estimate of KL(p || p_ref); 0 or more.
         epsilon_low, epsilon_high: how far p[y] / p_old[y] may move, 0 or more.
@@ -147,8 +149,8 @@ def grpo(
 def dpo_reward(z: Logits, target: Token[int], reference_logprob: Token[float], *, beta: Scalar | float = 0.1):
     """The implicit reward of a token, beta (log p[y] - log p_ref[y]); there is no loss field.
 
-    The loss of a pair of answers is -log_sigmoid(R_chosen - R_rejected) with R the sum of rewards of an
-    answer.
+    The loss of a pair of answers is -log_sigmoid(R_chosen - R_rejected) with R the sum of
+    rewards of an answer.
 
     Args:
         target: y, the tokens of an answer.
@@ -167,7 +169,8 @@ def dpo_reward(z: Logits, target: Token[int], reference_logprob: Token[float], *
 def simpo_reward(z: Logits, target: Token[int], length: Token[float], *, beta: Scalar | float = 2.0):
     """The reward of a token without a reference, beta log p[y] / length; there is no loss field.
 
-    The loss of a pair of answers is -log_sigmoid(R_chosen - R_rejected - margin) with R the sum of rewards.
+    The loss of a pair of answers is -log_sigmoid(R_chosen - R_rejected - margin) with R
+    the sum of rewards.
 
     Args:
         target: y, the tokens of an answer.

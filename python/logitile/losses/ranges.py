@@ -1,4 +1,4 @@
-"""Ranges of constants, which losses check while they are traced: a number that makes no sense is refused."""
+"""Checks of the ranges of constants while a loss is traced."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ _LARGEST = 3.4028234663852886e38  # of float32
 def check(name: str, value: object, least: float = -_LARGEST, most: float = _LARGEST) -> None:
     """Refuses a constant that is no number from `least` to `most`.
 
-    A value that is read at run time passes: a loss may hand one to another loss where that has a constant.
+    A value that is read at run time passes:
+    a loss may hand one to another loss where that has a constant.
 
     Raises:
         CallTypeError: it is no number.
@@ -33,7 +34,7 @@ def check_inside(name: str, value: object, low: float, high: float) -> None:
 
 
 def check_integer(name: str, value: object, least: int, most: int, why: str = "") -> None:
-    """Refuses a constant that is no integer from `least` to `most`, which is so for the reason `why`.
+    """Refuses a constant that is not an integer from `least` to `most`; `why` is the reason.
 
     Raises:
         CallTypeError: it is no integer.
@@ -60,7 +61,7 @@ def check_names(name: str, value: object, known: tuple[str, ...]) -> None:
 
 
 def check_choice(name: str, value: object, known: tuple[str, ...]) -> None:
-    """Refuses a constant that is none of some names.
+    """Refuses a constant that is not one of some names.
 
     Raises:
         CallTypeError: it is no text.
@@ -72,7 +73,7 @@ def check_choice(name: str, value: object, known: tuple[str, ...]) -> None:
 
 
 def is_zero(value: object) -> bool:
-    """Whether a constant is 0, so that its term can be left out; a value that is read at run time is not."""
+    """Whether a constant is 0, so that its term can be left out; False for run-time values."""
     return not isinstance(value, Value) and value == 0
 
 

@@ -1,4 +1,4 @@
-"""Tokens drawn from a prediction, while its logits pass by and are not stored."""
+"""Draws tokens from a prediction during a pass over its logits, without storing them."""
 
 from __future__ import annotations
 
@@ -29,45 +29,48 @@ def sample(
     top_k: int = 0,
     candidates: int = 64,
 ):
-    """An entry of the vocabulary for every token, drawn with its probability; there is no loss field.
+    """Draws an entry of the vocabulary for every token; there is no output `loss`.
 
     Args:
-        seed: of the random numbers, an integer of 32 bits. The same seed draws the same entries for the same
-            logits; every call takes another one. See `lt.uniform`.
-        target: one per token. It is not read: where it is given, tokens whose target is `ignore_index` get
-            the index -1.
+        seed: of the random numbers, an integer of 32 bits. The same seed draws the same entries for
+            the same logits; every call takes another one. See `lt.uniform`.
+        target: one per token. It is not read: where it is given,
+            tokens whose target is `ignore_index` get the index -1.
         bias: added to the logits of every token; -inf excludes an entry.
-        temperature: T, 0 or more. Entries are drawn from softmax(z / T). 0 takes the most likely entry.
-        min_p: from 0 to 1. Entries that are less than min_p times as likely as the most likely one, at this
-            temperature, are not drawn.
-        top_k: an integer that is compiled in. Only the k largest entries are drawn, and those that equal the
-            last of them. 0 allows every entry. An entry that is NaN is always allowed. At most 1024.
-        k: a top_k for every token, in the place of the one that is compiled in: from 0 to `candidates`. 0
-            allows every entry, and so does V or more.
-        top_p: from 0 to 1. Only the nucleus is drawn: the fewest of the most likely entries that have this
-            part of the probability together, and those that equal the last of them. 0 leaves the most likely
-            entry. With top_k or k, the nucleus is that of the k entries.
-        candidates: an integer that is compiled in: how many entries are put in order for top_p and k, where
-            there is no top_k. A nucleus without k that needs more entries is not known. At most 1024; all V
-            of a smaller vocabulary.
+        temperature: T, 0 or more. Entries are drawn from softmax(z / T).
+            0 takes the most likely entry.
+        min_p: from 0 to 1. Entries that are less than min_p times as likely as the most likely one,
+            at this temperature, are not drawn.
+        top_k: an integer that is compiled in. Only the k largest entries are drawn, and those that
+            equal the last of them. 0 allows every entry. An entry that is NaN is always allowed. At
+            most 1024.
+        k: a top_k for every token, in the place of the one that is compiled in: from 0 to
+            `candidates`. 0 allows every entry, and so does V or more.
+        top_p: from 0 to 1. Only the nucleus is drawn: the fewest of the most likely entries that
+            have this part of the probability together, and those that equal the last of them. 0
+            leaves the most likely entry. With top_k or k, it is the nucleus of the k entries.
+        candidates: an integer that is compiled in: how many entries are put in order for top_p and
+            k, where there is no top_k. A nucleus without k that needs more entries is not known. At
+            most 1024; all V of a smaller vocabulary.
 
     With several of them, entries that all allow are drawn.
 
-    A temperature, min_p, top_p or k that is read at run time and lies outside of its range gives the token
-    the index -1 and NaN. So does a nucleus of more entries than candidates.
+    A temperature, min_p, top_p or k that is read at run time and lies outside of its range gives
+    the token the index -1 and NaN. So does a nucleus of more entries than candidates.
 
-    Returns: `Outputs(index, logprob, processed_logprob)`. `logprob` is the log-probability of the entry under
-        softmax(z), whatever restricts the draw: the `raw_logprobs` of vLLM, which are its default, and what
-        `losses.logprob` gives of the entry. `processed_logprob` is that under the distribution from which the
-        entry was drawn: vLLM's `processed_logprobs`, and the log-softmax of the `scores` of Hugging Face's
-        `generate`. With a temperature of 0 it is 0.
+    Returns: `Outputs(index, logprob, processed_logprob)`. `logprob` is the log-probability of the
+        entry under softmax(z), whatever restricts the draw: the `raw_logprobs` of vLLM, which are
+        its default, and what `losses.logprob` gives of the entry. `processed_logprob` is that under
+        the distribution from which the entry was drawn: vLLM's `processed_logprobs`, and the
+        log-softmax of the `scores` of Hugging Face's `generate`. With a temperature of 0 it is 0.
 
-    Source: the Gumbel-max trick, argmax(z + T * G) with independent Gumbel variables G (Gumbel 1954);
-        min_p: Nguyen et al., arXiv:2407.01082; the nucleus: Holtzman et al., arXiv:1904.09751.
+    Source: the Gumbel-max trick, argmax(z + T * G) with independent Gumbel variables G (Gumbel
+        1954); min_p: Nguyen et al., arXiv:2407.01082; the nucleus: Holtzman et al.,
+        arXiv:1904.09751.
 
     Raises:
-        CallValueError: a temperature, min_p or top_p that is a constant of another loss lies outside of its
-            range; k beside a top_k.
+        CallValueError: a temperature, min_p or top_p that is a constant of another loss lies
+            outside of its range; k beside a top_k.
     """
     if temperature is not None:
         check("temperature", temperature, least=0)
@@ -106,13 +109,13 @@ def sample(
 
 
 def _likely(z: Value, heat: object, min_p: object) -> Value:
-    """The most likely entry, and those that are at least min_p times as likely at this temperature."""
+    """The most likely entry, and those that are at least min_p times as likely as it."""
     limit = lt.where(min_p > 0, heat * lt.log(min_p), -math.inf)  # not 0 * -inf
     return (lt.column() == lt.argmax(z)) | (z - lt.max(z) >= limit)
 
 
 class _Largest:
-    """The largest entries, the best first, of which top_k and k allow some and a nucleus is made."""
+    """The largest entries, the best first. top_k and k limit them; a nucleus is made of them."""
 
     def __init__(self, z: Value, top_k: int, k: Value | None, candidates: int):
         self.z, self.k, self.vocab = z, k, lt.vocab_size()
@@ -137,7 +140,8 @@ class _Largest:
     def nucleus(self, top_p: object, divisor: object) -> tuple[Value, Value]:
         """The last value of the nucleus, and whether it is among the candidates."""
         best = self._values[0]
-        masses = [lt.exp((value - best) / divisor) for value in self._values]  # beside that of the best
+        # beside that of the best
+        masses = [lt.exp((value - best) / divisor) for value in self._values]
         wanted = lt.where(top_p < 1, top_p * self._total(masses, divisor), math.inf)
         cut, mass = best, masses[0]
         for place in range(1, self.count):
@@ -163,7 +167,7 @@ class _Largest:
         return lt.where(self.is_whole, everything, listed)
 
     def _allows(self, place: int) -> object:
-        """Whether top_k or k allows the entry at a place of the list, without a limit every entry."""
+        """Whether top_k or k allows a place of the list. Without a limit every place is allowed."""
         return True if self.k is None else self.is_whole | (self.k > place)
 
 

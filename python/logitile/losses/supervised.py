@@ -1,4 +1,4 @@
-"""Losses of supervised training: cross-entropy and what is made of the probability of the target.
+"""Losses of supervised training: cross-entropy, and losses of the target's probability.
 
 z is a row of logits, y the target, p = softmax(z), lse = log(sum(exp(z))), V the vocabulary size.
 """
@@ -30,8 +30,9 @@ def cross_entropy(
 ):
     """Cross-entropy, -log p[y], with the options that language models train with.
 
-    Formula: l (ce + c lse**2) with ce = (1 - e) w[y] (lse - z[y]) + e / V sum(w (lse - z)), l = token_weight
-    and w = class_weight (1 if absent), e = label_smoothing, c = z_loss. A mean divides by the sum of l w[y].
+    Formula: l (ce + c lse**2) with ce = (1 - e) w[y] (lse - z[y]) + e / V sum(w (lse - z)), l =
+    token_weight and w = class_weight (1 if absent), e = label_smoothing, c = z_loss. A mean divides
+    by the sum of l w[y].
 
     Args:
         target: y, one per token. Tokens with `ignore_index` count nowhere, whatever their l is.
@@ -39,22 +40,24 @@ def cross_entropy(
         class_weight: w, one per vocabulary entry.
         bias: added to the logits of every token.
         temperature: the logits are divided by it (after `softcap`).
-        label_smoothing: e, from 0 to 1, the share of the target's probability that is spread over the
-            vocabulary.
-        z_loss: c, 0 or more, the weight of lse**2, which keeps logits from drifting. It has no class weight.
-            For a z-loss that is averaged over tokens beside class weights, give c mean(w[y]) to the call.
+        label_smoothing: e, from 0 to 1, the share of the target's probability that is spread over
+            the vocabulary.
+        z_loss: c, 0 or more, the weight of lse**2, which keeps logits from drifting. It has no
+            class weight. For a z-loss that is averaged over tokens beside class weights, give c
+            mean(w[y]) to the call.
         softcap: s, above 0; logits are limited to s tanh(z / s) before anything else but `bias`.
-        returns: outputs beside the loss, in this order: "cross_entropy", ce; "z_loss", lse**2 without its
-            weight; "lse"; "correct", whether the most likely entry is y; "index", the most likely entry. They
-            are per token and not multiplied by l. "lse" alone has a gradient.
+        returns: outputs beside the loss, in this order: "cross_entropy", ce; "z_loss", lse**2
+            without its weight; "lse"; "correct", whether the most likely entry is y; "index", the
+            most likely entry. They are per token and not multiplied by l. "lse" alone has a
+            gradient.
 
     Returns:
-        the loss; with weights or `returns` `Outputs(loss, weight, ...)`. `weight` is l w[y], so that a mean
-        is what torch's is.
+        the loss; with weights or `returns` `Outputs(loss, weight, ...)`. `weight` is l w[y],
+        so that a mean is what torch's is.
 
-    Source: torch.nn.CrossEntropyLoss for weights and smoothing (Szegedy et al. 2016, arXiv:1512.00567);
-    PaLM (arXiv:2204.02311, section 5) for z_loss; Gemma 2 (arXiv:2408.00118) for softcap. The outputs are
-    those that AXLearn and MaxText report.
+    Source: torch.nn.CrossEntropyLoss for weights and smoothing (Szegedy et al. 2016,
+    arXiv:1512.00567); PaLM (arXiv:2204.02311, section 5) for z_loss; Gemma 2 (arXiv:2408.00118) for
+    softcap. The outputs are those that AXLearn and MaxText report.
     """
     check("label_smoothing", label_smoothing, 0, 1)
     check("z_loss", z_loss, 0)
@@ -119,8 +122,10 @@ def soft_cross_entropy(
 
     Args:
         target: q, [..., V]; its rows need not add up to 1. It gets a gradient if it requires one.
-        label: one per token. It is not read: name it as `ignore` to drop tokens that have `ignore_index`.
-        class_weight: w, one per vocabulary entry; a mean divides by the number of tokens, as torch does.
+        label: one per token. It is not read:
+            name it as `ignore` to drop tokens that have `ignore_index`.
+        class_weight: w, one per vocabulary entry; a mean divides by the number of tokens,
+            as torch does.
         bias: added to the logits of every token.
         temperature: the logits are divided by it.
         label_smoothing: e, from 0 to 1.
@@ -146,8 +151,8 @@ def multi_token(z: Logits, target: Token[int, K], depth_weight: Token[float, K] 
     """Cross-entropy with several targets of one head, sum_k(w[k] (lse - z[y[k]])).
 
     Args:
-        target: y, [..., K]: the tokens that follow at depths 1 to K. Entries with `ignore_index` count
-            nothing; tokens of which all entries are that count nowhere.
+        target: y, [..., K]: the tokens that follow at depths 1 to K. Entries with `ignore_index`
+            count nothing; tokens of which all entries are that count nowhere.
         depth_weight: w, [..., K]; 1 if absent.
 
     Source: multi-token prediction, Gloeckle et al. 2024, arXiv:2404.19737.
@@ -191,8 +196,8 @@ def unlikelihood(z: Logits, negative: Token[int, K]):
     """Keeps probability from tokens that should not come, -sum_k(log(1 - p[c[k]])).
 
     Args:
-        negative: c, [..., K]; entries with `ignore_index` count nothing. Name it as `ignore` to drop tokens
-            that have none: lt.jit(losses.unlikelihood, ignore="negative").
+        negative: c, [..., K]; entries with `ignore_index` count nothing. Name it as `ignore` to
+            drop tokens that have none: lt.jit(losses.unlikelihood, ignore="negative").
 
     Source: Welleck et al. 2019, arXiv:1908.04319.
     """
@@ -202,7 +207,7 @@ def unlikelihood(z: Logits, negative: Token[int, K]):
 
 @loss
 def dynamic_fine_tuning(z: Logits, target: Token[int]):
-    """Cross-entropy times the target's probability, which carries no gradient: -stop_gradient(p[y]) log p[y].
+    """Cross-entropy times the target's probability, -stop_gradient(p[y]) log p[y].
 
     Args:
         target: y, one per token.

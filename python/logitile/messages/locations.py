@@ -1,4 +1,4 @@
-"""Where in the user's text a value was made."""
+"""The location in the user's text at which a value was created."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from types import CodeType, FrameType, TracebackType
 from ..errors import SpecError
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
-# Losses are written in the language, also those that come with logitile: their lines are worth reading.
+# Losses are written in the language, also those that come with logitile:
+# their lines are worth reading.
 _LOSS_LIBRARY = os.path.join(_PACKAGE, "losses", "")
 
 
@@ -38,7 +39,9 @@ def short_path(file: str) -> str:
 
 
 def user_frame() -> FrameType | None:
-    """The innermost frame that belongs to the user: not to logitile, except for its library of losses."""
+    """The innermost frame that belongs to the user: not to logitile,
+    except for its library of losses.
+    """
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and _is_internal(frame.f_code.co_filename):
         frame = frame.f_back

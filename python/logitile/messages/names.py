@@ -1,4 +1,6 @@
-"""Helpers for the text of errors: the nearest name, lists of names, counted nouns, ranges of numbers."""
+"""Helpers for the text of errors: the nearest name, lists of names, counted nouns,
+ranges of numbers.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +22,8 @@ def did_you_mean(name: str, candidates: Iterable[str]) -> str:
 
 
 def public_name_hint(name: str, names: Sequence[str], functions: Sequence[str], losses: Sequence[str]) -> str:
-    """The end of an error about a name that the package does not have: where it is, or the nearest one, and
-    the functions that a loss may use, unless it was something else that was meant.
+    """The end of an error about a name that the package does not have: where it is, or the nearest
+    one, and the functions that a loss may use, unless it was something else that was meant.
 
     Args:
         names: all public names.

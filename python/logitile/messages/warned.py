@@ -1,4 +1,4 @@
-"""Warnings, which name the user's line."""
+"""Warnings that name the user's line."""
 
 from __future__ import annotations
 

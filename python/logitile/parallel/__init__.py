@@ -1,7 +1,8 @@
-"""PyTorch on several processes: heads whose vocabulary is in slices, one on each process of a group.
+"""PyTorch on several processes: heads whose vocabulary is in slices,
+one on each process of a group.
 
-`vocab_parallel` takes plain tensors, each process its own. DTensors go to the head itself. Nothing of it is
-imported before `lt.parallel` is named: it needs torch.
+`vocab_parallel` takes plain tensors, each process its own. DTensors go to the head itself. Nothing
+of it is imported before `lt.parallel` is named: it needs torch.
 
 Sweeps over a slice are in `slices`; the devices of a mesh of JAX are in `frameworks/jax`.
 """

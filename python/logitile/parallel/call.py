@@ -1,8 +1,9 @@
-"""One process's part of a call: what it computes on its slice of the vocabulary, and where it waits for
-others.
+"""One process's part of a call: its computation on its slice of the vocabulary, and the points
+where it waits for others.
 
-A sweep ends in one gathering of row states, which all processes merge in the order of ranks: so their results
-have the same bits. Gradients of hidden states are sums over slices, which are added up in float32.
+A sweep ends in one gathering of row states, which all processes merge in the order of ranks: so
+their results have the same bits. Gradients of hidden states are sums over slices, which are added
+up in float32.
 """
 
 from __future__ import annotations
@@ -93,7 +94,8 @@ class SlicedCall:
         Args:
             arrays: this process's, of the slots.
             buffers: that weight gradients will be added into; they are only checked here.
-            is_even: whether tokens have to be split in equal parts, because a graph says so already.
+            is_even: whether tokens have to be split in equal parts,
+                because a graph says so already.
 
         Raises:
             Exception: that of the first process that failed, on all of them.
@@ -116,7 +118,8 @@ class SlicedCall:
         cotangents: Mapping[str, Tensor],
         buffers: Sequence[Tensor],
     ) -> list[Tensor]:
-        """The gradients of slots, in their order; none for a weight that has a buffer, which it is added to.
+        """The gradients of slots, in their order; none for a weight that has a buffer,
+        which it is added to.
 
         Args:
             arrays, rows: of `forward`.
@@ -162,7 +165,7 @@ class SlicedCall:
         """
         return bound_slice(self._binder, self._given(arrays, buffers), (offset, vocab))[1]
 
-    # ---- binding -----------------------------------------------------------------------------------------
+    # ---- binding ---------------------------------------------------------------------------------
 
     def _given(self, arrays: Sequence[Any], buffers: Sequence[Any]) -> Arguments:
         args, inputs = slot_arguments(self._slots.places, rounded_items(self._slots.rounding, arrays))
@@ -202,8 +205,8 @@ class SlicedCall:
         return _Bound(call, offset, spans, lengths)
 
     def _facts(self, arrays: Sequence[Tensor], buffers: Sequence[Tensor]) -> tuple[str, int, int]:
-        """What all processes must have in common, as errors write it; the width of this process's slice; how
-        many tokens it has, where they are split.
+        """What all processes must have in common, as errors write it; the width of this process's
+        slice; how many tokens it has, where they are split.
 
         Raises:
             CallError: the arguments do not fit.
@@ -220,7 +223,7 @@ class SlicedCall:
         text = told(self._binder, slots, self._layout, self._wrt, arrays)
         return text, weight.shape[axis] if weight.ndim == 2 else 0, length
 
-    # ---- sweeps ------------------------------------------------------------------------------------------
+    # ---- sweeps ----------------------------------------------------------------------------------
 
     def _source(self, call: Call) -> Source:
         source = self._sources.get(call.specialisation)
@@ -264,7 +267,7 @@ class SlicedCall:
         source = replace(source, sweeps=sweeps)
         return SliceState(source, len(found) - 1, columns, found[-1], earlier, common, {}, hidden)
 
-    # ---- results -----------------------------------------------------------------------------------------
+    # ---- results ---------------------------------------------------------------------------------
 
     def _wanted(self) -> Wanted:
         slots = zip(self._slots.operands, self._slots.axes, strict=True)

@@ -1,7 +1,7 @@
 """Heads on DTensors, whose placements say where tokens and the slices of the vocabulary are.
 
-The axis of the mesh that shards the weights has the slices; all others have tokens, or copies. The loss is
-one per token until the tokens of the whole mesh are added up.
+The axis of the mesh that shards the weights has the slices; all others have tokens, or copies. The
+loss is one per token until the tokens of the whole mesh are added up.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ class _Place:
 
     Args:
         mesh: of all of them.
-        vocabulary: the axis of the mesh with the slices; None where every process has all of the vocabulary.
+        vocabulary: the axis of the mesh with the slices;
+            None where every process has all of the vocabulary.
         tokens: where hidden states, Token inputs and outputs are.
     """
 
@@ -49,7 +50,9 @@ class _Place:
 
     @property
     def has_all_tokens(self) -> bool:
-        """Whether the processes with slices have all tokens together, in the order of the leading axes."""
+        """Whether the processes with slices have all tokens together,
+        in the order of the leading axes.
+        """
         others = [p for axis, p in enumerate(self.tokens) if axis != self.vocabulary]
         return not self.split and not any(p.is_shard() for p in others)
 
@@ -65,7 +68,9 @@ class _Place:
         return tuple(found)
 
     def of_gradient(self, axis: str, placements: Placements) -> Placements:
-        """Where the gradient of such an array is: what has no tokens has a part of it for each of them."""
+        """Where the gradient of such an array is:
+        what has no tokens has a part of it for each of them.
+        """
         if axis in ("hidden", "token", "dense"):
             return placements
         has_tokens = [p.is_shard() and d != self.vocabulary for d, p in enumerate(self.tokens)]
@@ -82,8 +87,8 @@ class _Place:
 def distributed_call(head: HeadCapture, args: tuple[Any, ...], inputs: dict[str, Any]) -> Any:
     """A call with DTensors, as Head.__call__ makes it.
 
-    Weights are Shard over the vocabulary on one axis of the mesh, or replicated. Hidden states and Token
-    inputs are replicated or Shard over an axis of tokens on every axis of the mesh.
+    Weights are Shard over the vocabulary on one axis of the mesh, or replicated. Hidden states and
+    Token inputs are replicated or Shard over an axis of tokens on every axis of the mesh.
 
     Returns: DTensors with the placements of the tokens; a loss that is reduced is replicated.
 
@@ -128,7 +133,7 @@ def distributed_call(head: HeadCapture, args: tuple[Any, ...], inputs: dict[str,
     return getattr(head, result_type)(*finished) if result_type else finished[0]
 
 
-# ---- arguments ---------------------------------------------------------------------------------------------
+# ---- arguments -----------------------------------------------------------------------------------
 
 
 def _placed(
@@ -195,8 +200,8 @@ def _told(item: DTensor) -> str:
 def _local_tensors(
     place: _Place, slots: Sequence[Place], axes: Sequence[str], items: Sequence[Tensor], is_transposed: bool
 ) -> list[Tensor]:
-    """This process's part of every array, whose gradients go back to where the arrays are. The axis of tokens
-    that is split comes first.
+    """This process's part of every array, whose gradients go back to where the arrays are. The axis
+    of tokens that is split comes first.
     """
     tensors = []
     for axis, item in zip(axes, items, strict=True):
@@ -217,11 +222,13 @@ def _local_tensors(
     return tensors
 
 
-# ---- results -----------------------------------------------------------------------------------------------
+# ---- results -------------------------------------------------------------------------------------
 
 
 def _of_tokens(place: _Place, output: Tensor, leading: tuple[int, ...]) -> DTensor:
-    """An output per token with the placements of the tokens; lists have an axis behind, which is whole."""
+    """An output per token with the placements of the tokens; lists have one more axis,
+    which is whole.
+    """
     output = output.movedim(0, place.split) if place.split else output
     shape = (*leading, *output.shape[len(leading) :])
     strides, step = [], 1
@@ -261,7 +268,7 @@ def _mean(total: Tensor, count: Any, is_given: bool, is_zero: bool) -> Tensor:
     return mean if is_zero else mean + torch.where(count == 0, torch.full_like(count, torch.nan), 0)
 
 
-# ---- what graph capture takes for constants ----------------------------------------------------------------
+# ---- what graph capture takes for constants ------------------------------------------------------
 
 
 @torch.compiler.assume_constant_result

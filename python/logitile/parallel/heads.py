@@ -1,4 +1,6 @@
-"""Heads on several processes: what is known of calls before they run, under a key that a graph can hold."""
+"""Heads on several processes: the facts about calls before they run, under a key that a graph can
+hold.
+"""
 
 from __future__ import annotations
 
@@ -43,9 +45,10 @@ class Known:
         carries: which of its outputs carry a gradient.
         returned: which inputs get one in the backward pass.
         outputs: names of the outputs.
-        result_type: the attribute of the head's HeadCapture with the named tuple of the results; "" for a
-            bare one. Graph capture follows attributes of objects, but no class that a function returns.
-        ignoring: the input that tells ignored tokens; "" where there is none.
+        result_type: the attribute of the head's HeadCapture with the named tuple of the results; ""
+            for a bare one. Graph capture follows attributes of objects, but no class that a
+            function returns.
+        ignoring: the input that marks ignored tokens; "" if there is none.
     """
 
     key: str
@@ -64,7 +67,7 @@ class KnownHead:
         call: what its calls do.
         outputs: their names.
         returned: for which inputs the backward pass returns a gradient.
-        results: type of every output, and its axes behind those of tokens; None for a reduced loss.
+        results: type of every output, and its axes after those of tokens; None for a reduced loss.
         rows: the same of what forward sweeps leave.
         layout: where tokens are.
     """
@@ -241,13 +244,14 @@ def _width(given: Sequence[Slot], axes: Sequence[str], options: Options) -> int:
     return extents[0 if options.weight_layout == "vd" else -1] if len(extents) == 2 else 1
 
 
-# ---- for graph capture -------------------------------------------------------------------------------------
+# ---- for graph capture ---------------------------------------------------------------------------
 
 
 def slot_facts(place: Place, axis: str, tensor: Tensor, rank: int) -> tuple[Any, ...]:
     """The fields of a Slot; graph capture takes plain values alone for constants."""
     leading = min(rank, tensor.ndim) if axis in ("hidden", "token", "dense") else 0
-    extents = tuple(operator.index(extent) for extent in tensor.shape[leading:])  # symbols become numbers
+    # symbols become numbers
+    extents = tuple(operator.index(extent) for extent in tensor.shape[leading:])
     return (
         place,
         leading,

@@ -1,6 +1,7 @@
 """Calls on several processes as operators of torch, and as one differentiable function.
 
-A graph that holds them names a head by a digest of its content, and its processes by the name of the group.
+A graph that holds them names a head by a digest of its content,
+and its processes by the name of the group.
 """
 
 from __future__ import annotations
@@ -44,7 +45,8 @@ def _backward(
     given: Sequence[bool],
     buffers: Sequence[Tensor] = (),
 ) -> list[Tensor]:
-    """Gradients; `cotangents` are those of the outputs that `given` marks. What is added into buffers is no
+    """Gradients; `cotangents` are those of the outputs that `given` marks.
+    What is added into buffers is no
     operator: graphs do not change what they are given.
     """
     head = capture.of_key(key)
@@ -106,7 +108,7 @@ class Together(torch.autograd.Function):
         # Where torch compiles, zeros arrive for outputs that carry no gradient.
         reaching = [u if carries else None for u, carries in zip(cotangents, ctx.carries, strict=False)]
         given = [cotangent is not None for cotangent in reaching]
-        saved = ctx.saved_tensors  # once: checkpoints make these tensors anew
+        saved = ctx.saved_tensors  # once: checkpoints recompute these tensors
         inputs, rows = saved[: ctx.input_count], saved[ctx.input_count :]
         if not any(given):
             return (None,) * (6 + ctx.input_count)

@@ -1,4 +1,4 @@
-"""The processes of a group: what they send each other, and how all of them fail where one does."""
+"""The processes of a group: the data that they exchange, and how all of them fail if one does."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def named_group(group: object) -> str:
     """The name of a group, which a graph can hold; None is the group of all processes.
 
     Raises:
-        CallTypeError: it is no group, there is none, or this process is not part of it.
+        CallTypeError: it is not a group, there is none, or this process is not part of it.
     """
     if not dist.is_initialized():
         raise CallTypeError(
@@ -51,7 +51,8 @@ def joined_names(vocabulary: str, others: Sequence[str]) -> str:
     """The name of the processes of a mesh.
 
     Args:
-        vocabulary: the group whose processes have the slices; "" where this process has the whole vocabulary.
+        vocabulary: the group whose processes have the slices;
+            "" where this process has the whole vocabulary.
         others: the groups along the other axes, which have other tokens. They fail together.
     """
     return _SEPARATOR.join((vocabulary, *others))
@@ -85,7 +86,7 @@ class Processes:
         self._others = [_Line(other) for other in others]
         self.count, self.rank = self._slices.count, self._slices.rank
 
-    # ---- errors ------------------------------------------------------------------------------------------
+    # ---- errors ----------------------------------------------------------------------------------
 
     def agree(self, facts: Sequence[int] = (), error: Exception | None = None) -> list[list[int]]:
         """Tells the others some numbers, or that this process has failed.
@@ -114,7 +115,8 @@ class Processes:
         return result
 
     def told(self, step: Callable[[], Result]) -> Result:
-        """Runs a step of this process alone. If it fails, the others are told, which agree sooner or later.
+        """Runs a step of this process alone. If it fails, the others are told,
+        which agree sooner or later.
 
         Raises:
             Exception: see agree.
@@ -129,7 +131,7 @@ class Processes:
         """A text of every process with a slice, cut where it is long."""
         return self._slices.texts(text)
 
-    # ---- arrays ------------------------------------------------------------------------------------------
+    # ---- arrays ----------------------------------------------------------------------------------
 
     def gathered(self, tensor: Tensor) -> Tensor:
         """What every process has, on a new first axis; their tensors are alike."""
@@ -215,8 +217,8 @@ class _Line:
         return own
 
     def _device(self) -> torch.device:
-        """Where numbers lie that processes agree with: in memory of the host if the group can send it, for no
-        GPU has to be waited for then.
+        """Where numbers lie that processes agree with: in memory of the host if the group can send
+        it, for no GPU has to be waited for then.
         """
         host = torch.device(HOST)
         known = [] if self._group is None else self._group._device_types

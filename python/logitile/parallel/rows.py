@@ -1,4 +1,5 @@
-"""What a sweep left of each token, as one array of bytes: processes send it in one collective."""
+"""The result of a sweep for each token, as one array of bytes: processes send it in one collective.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +22,8 @@ def unpacked(data: Tensor, like: Mapping[str, Tensor]) -> dict[str, Tensor]:
     found, first = {}, 0
     for name, row in like.items():
         size = row.numel() * row.element_size()
-        part = data[first : first + size] if size else data.new_empty(0)  # bytes of nothing lie anywhere
+        # bytes of nothing lie anywhere
+        part = data[first : first + size] if size else data.new_empty(0)
         found[name] = part.view(row.dtype).reshape(row.shape)
         first += _up(size)
     return found

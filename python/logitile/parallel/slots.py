@@ -1,5 +1,5 @@
-"""The arrays of a call on several processes: what each is, where its tokens are, and in what all processes
-have to agree.
+"""The arrays of a call on several processes: the role of each, where its tokens are, and what must
+agree on all processes.
 """
 
 from __future__ import annotations
@@ -21,9 +21,12 @@ class Layout:
     """Where the tokens of a call are.
 
     Args:
-        is_split: whether each process has a part of the first axis of hidden states and Token inputs.
-        gives_part: whether outputs per token are those of this process's part, instead of all tokens.
-        is_reduced_outside: whether the loss is one per token here, because more processes have tokens.
+        is_split: whether each process has a part of the first axis of hidden
+            states and Token inputs.
+        gives_part: whether outputs per token are those of this process's part,
+            instead of all tokens.
+        is_reduced_outside: whether the loss is one per token here,
+            because more processes have tokens.
         has_divisor: whether a mean that is made outside has a divisor.
         has_all_tokens: whether these processes have all tokens of the call together, in its order.
     """
@@ -42,7 +45,7 @@ class Slots:
     Args:
         places: as frameworks.capture.Slot has them.
         axes: what each has an axis for.
-        operands: the name of each one's gradient; "" where there is none.
+        operands: the name of each one's gradient; "" if there is none.
         rounding: the type that each is rounded to, or None.
     """
 

@@ -1,4 +1,4 @@
-"""Tokens on several processes: what a mean over all of them divides by."""
+"""Tokens on several processes: the divisor of a mean over all of them."""
 
 from __future__ import annotations
 
@@ -11,18 +11,19 @@ from .processes import named_group
 
 
 def token_count(target: Tensor, group: object = None, *, ignore_index: int | None = -100) -> Tensor:
-    """How many tokens of all processes count: a `divisor` that makes means those of all their tokens.
+    """How many tokens of all processes count:
+    a `divisor` that makes means those of all their tokens.
 
         divisor = lt.parallel.token_count(target, group)
-        loss = head(hidden, weight, target=target, divisor=divisor)   # its sum over processes is the mean
+        loss = head(hidden, weight, target=target, divisor=divisor)  # their sum is the mean
 
     Args:
         target: of this process's tokens, integers of any shape.
         group: of torch.distributed; None is the group of all processes.
         ignore_index: of the tokens that do not count; None counts all.
 
-    Returns: a float32 tensor without axes on the device of target, the same on every process; nothing waits
-        for it.
+    Returns: a float32 tensor without axes on the device of target, the same on every process;
+        nothing waits for it.
 
     Raises:
         CallTypeError: 'target' is no tensor of integers, or 'group' is no group.

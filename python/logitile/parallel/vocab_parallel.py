@@ -1,4 +1,6 @@
-"""`lt.parallel.vocab_parallel`: a head on plain tensors, with a slice of the vocabulary on each process."""
+"""`lt.parallel.vocab_parallel`: a head on plain tensors,
+with a slice of the vocabulary on each process.
+"""
 
 from __future__ import annotations
 
@@ -28,20 +30,21 @@ def vocab_parallel(
     """A head for processes that have a slice of the vocabulary each.
 
         parallel = lt.parallel.vocab_parallel(head, group)
-        loss = parallel(hidden, my_rows, target=target)  # my_rows [V_local, D]; the same loss everywhere
-        loss.backward()                                  # hidden.grad is complete, my_rows.grad this slice's
+        loss = parallel(hidden, my_rows, target=target)  # my_rows: [V_local, D]
+        loss.backward()                                  # my_rows.grad is this slice's
 
     Args:
         head: of lt.jit, with any loss.
-        group: of torch.distributed; None is the group of all processes. Slices lie in the order of its ranks.
-        sequence_parallel: hidden states and Token inputs are this process's part of their first axis. They
-            are gathered in each pass, and their gradients are those of the part.
-        outputs: with sequence_parallel, outputs per token are those of "all" tokens, or "local", those of
-            this process's part.
+        group: of torch.distributed; None is the group of all processes.
+            Slices lie in the order of its ranks.
+        sequence_parallel: hidden states and Token inputs are this process's part of their first
+            axis. They are gathered in each pass, and their gradients are those of the part.
+        outputs: with sequence_parallel, outputs per token are those of "all" tokens, or "local",
+            those of this process's part.
 
-    Returns: a function with the arguments and results of the head. Weights, Vocab and Dense inputs are this
-        process's slice; widths may differ. All else is the same on every process. A loss that is reduced is
-        that of all tokens.
+    Returns: a function with the arguments and results of the head. Weights, Vocab and Dense inputs
+        are this process's slice; widths may differ. All else is the same on every process. A loss
+        that is reduced is that of all tokens.
 
     Raises:
         CallTypeError, CallValueError: an option is not possible.
@@ -72,7 +75,7 @@ class VocabParallel:
         whole: the head, as graph capture asks it.
         group: the name of the processes' group.
         layout: where tokens are.
-        segmented: how calls with `segments` are made; None where there are none.
+        segmented: how calls with `segments` are made; None if there are none.
     """
 
     def __init__(self, whole: HeadCapture, group: str, layout: Layout, segmented: SegmentedCalls | None):
@@ -88,13 +91,13 @@ class VocabParallel:
 
         Args:
             args, inputs: as for the head; see vocab_parallel for what is a slice.
-            weight_grad_out: float32 buffers that the backward pass adds this slice's weight gradients into; a
-                tensor for one pair, or a dictionary by pair.
+            weight_grad_out: float32 buffers that the backward pass adds this slice's weight
+                gradients into; a tensor for one pair, or a dictionary by pair.
             segments: as for the head, the same on every process.
 
         Raises:
-            CallError: the arguments do not fit, or an index lies outside the vocabulary, on this process or
-                on another one.
+            CallError: the arguments do not fit, or an index lies outside the vocabulary,
+                on this process or on another one.
         """
         if segments is not None:
             calls = self._in_segments()
@@ -120,8 +123,8 @@ class VocabParallel:
         """
         if self._layout.is_split:
             raise CallValueError(
-                "'segments' does not go with sequence_parallel=True, since a process knows the targets of "
-                "its own tokens alone; take outputs per token (reduction='none') and sum them with torch"
+                "'segments' cannot be given with sequence_parallel=True, since a process knows the targets "
+                "of only its own tokens; take outputs per token (reduction='none') and sum them with torch"
             )
         if self._segmented is None:
             raise CallValueError(NOT_JOINED)

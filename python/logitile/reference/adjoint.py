@@ -1,4 +1,4 @@
-"""Gradients on their way back through a loss, with the entries that no gradient reaches."""
+"""Adjoints of values during reverse mode, with the entries that no gradient reaches."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ import numpy as np
 
 @dataclass(eq=False)
 class Adjoint:
-    """The gradient that reaches a value, and where it is blocked and 0; both have the value's shape."""
+    """The gradient that reaches a value, and where it is blocked and 0;
+    both have the value's shape.
+    """
 
     value: np.ndarray
     blocked: np.ndarray

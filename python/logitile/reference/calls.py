@@ -18,14 +18,15 @@ from .sequences import Sequences
 
 
 def outputs(binder: Binder, args: Sequence[Any], inputs: dict[str, Any], sequences: Sequences | None) -> Any:
-    """The outputs of a call in the framework of hidden: floats are float64, and torch can differentiate them.
+    """The outputs of a call in the framework of hidden: floats are float64,
+    and torch can differentiate them.
 
     Args:
         sequences: what to join tokens to; None leaves that to the options.
 
     Raises:
-        CallError: the arguments do not fit, an index lies outside the vocabulary, or JAX or torch only traces
-            the call.
+        CallError: the arguments do not fit, an index lies outside the vocabulary,
+            or JAX or torch only traces the call.
     """
     call = _bound(binder, args, inputs)
     framework = call.framework
@@ -88,7 +89,7 @@ class ReferenceCall:
         return [self.call.operands[name].array.source for name in self.names]
 
     def forward(self) -> tuple[dict[str, Any], list[Any], Any]:
-        """Outputs by name; no gradient is made early, and what is kept are the outputs of tokens."""
+        """What has its extremes where an exponential has them: the exponent, or else the value."""
         form = self.call.form
         tokens = evaluate(form.spec, form.options, self.call)
         found = tokens if self._sequences is None else self._sequences.summed(self.call, tokens)

@@ -1,8 +1,8 @@
 """A loss rewritten by the rules that are part of its meaning (docs/design/spec.md).
 
-The compiler has the same rules in its pass `logitile-canonicalise-loss`. The reference holds them a second
-time, so that it is independent of the compiler and can tell whether the compiler follows them; a test
-compares what both make of the same losses.
+The compiler has the same rules in its pass `logitile-canonicalise-loss`. The reference holds them a
+second time, so that it is independent of the compiler and can tell whether the compiler follows
+them; a test compares what both make of the same losses.
 """
 
 from __future__ import annotations
@@ -52,16 +52,18 @@ def _meaning(rewriting: Rewriting, op: Op, operands: Sequence[Written]) -> Writt
     return rewriting.copy(op, operands) if known is None else known
 
 
-# ---- the operations that have rules ------------------------------------------------------------------------
+# ---- the operations that have rules --------------------------------------------------------------
 
 
 def _power(a: Written, b: Written) -> Written | None:
     known = exponentials.exponential(a)
-    if known is None or (exponentials.is_constant(b) and b.op.attribute == 0):  # p ** 0 is 1, also for p = 0
+    # p ** 0 is 1, also for p = 0
+    if known is None or (exponentials.is_constant(b) and b.op.attribute == 0):
         return None
     if exponentials.is_constant(b):
         return known.with_exponent(exponentials.product(b, known.exponent))
-    # A run-time power of 0 must give 1 for p = 0, that is 0 * -inf = 0 in the exponent: the power weighs.
+    # A run-time power of 0 must give 1 for p = 0, that is 0 * -inf = 0 in the exponent:
+    # the power weighs.
     return known.with_exponent(a.trace.emit("logitile.multiply_no_nan", (b, known.exponent)))
 
 

@@ -1,8 +1,8 @@
-"""What keeps exponentials apart from other numbers: masked entries (-inf logits) must weigh nothing, and an
-exponent that is known must not be lost. These rules are part of the meaning of a loss.
+"""Rewrites exponentials: masked entries (-inf logits) must have a weight of exactly 0, and known
+exponents must be kept. These rules are part of the meaning of a loss.
 
-A *weight* is an exponential or what products, quotients, powers, roots and negations make of it. A weight of
-0 wins against whatever it multiplies, infinities included (`logitile.multiply_no_nan`).
+A *weight* is an exponential or what products, quotients, powers, roots and negations make of it. A
+product with a weight of 0 is 0, even if the other factor is infinite (`logitile.multiply_no_nan`).
 """
 
 from __future__ import annotations
@@ -69,7 +69,9 @@ def _positively_scaled(value: Written) -> tuple[Written, Written] | None:
 
 @dataclass(frozen=True, eq=False)
 class Exponential:
-    """A value that is known to be base ** exponent; 'name' is the operation, "math.exp" or "math.exp2"."""
+    """A value that is known to be base ** exponent; 'name' is the operation,
+    "math.exp" or "math.exp2".
+    """
 
     name: str
     exponent: Written
@@ -87,7 +89,9 @@ class Exponential:
 
 
 def exponential(value: Written) -> Exponential | None:
-    """How a value is an exponential, if it is: products and positive multiples of exponentials are, too."""
+    """How a value is an exponential, if it is:
+    products and positive multiples of exponentials are, too.
+    """
     known = value.trace.exponentials
     if value.index not in known:
         known[value.index] = _exponential(value)
@@ -117,7 +121,8 @@ def _exponential(value: Written) -> Exponential | None:
 
 
 def logarithm(base: str, value: Written) -> Written | None:
-    """The logarithm to the base of the operation 'base' where none of a rounded exponential is needed.
+    """The logarithm to the base of the operation 'base' where none of a rounded
+    exponential is needed.
 
     That is so for exponentials and for sums of them over the vocabulary; None for other values.
     """
@@ -137,7 +142,7 @@ def reduced(combiner: str, exponent: Written) -> Written:
     return exponent.trace.emit("logitile.reduce", (exponent,), "f32", combiner, varying=False)
 
 
-# ---- entries -----------------------------------------------------------------------------------------------
+# ---- entries -------------------------------------------------------------------------------------
 
 
 def entry(value: Written, of: Callable[[Written], Written]) -> Written | None:
@@ -196,7 +201,8 @@ class _Exponents:
 def least_or_largest(value: Written, combiner: str) -> Written | None:
     """The min or max of an exponential: its entry where the exponent has its own.
 
-    None for other values, and for products, of which another entry may be the largest once they are rounded.
+    None for other values, and for products,
+    of which another entry may be the largest once they are rounded.
     """
     if value.op.name in ("math.exp", "math.exp2"):
         return value.trace.emit(value.op.name, (reduced(combiner, value.operand(0)),))
@@ -206,15 +212,14 @@ def least_or_largest(value: Written, combiner: str) -> Written | None:
 
 
 def ordered_like(value: Written) -> Written:
-    """What has its extremes where an exponential has them: the exponent. Else the value itself.
-    """
+    """Outputs by name. No gradient is made early, and the outputs per token are kept."""
     if value.op.name in ("math.exp", "math.exp2"):
         return value.operand(0)
     scaled = _positively_scaled(value)
     return value if scaled is None else ordered_like(scaled[1])
 
 
-# ---- products ----------------------------------------------------------------------------------------------
+# ---- products ------------------------------------------------------------------------------------
 
 
 def product(a: Written, b: Written) -> Written:

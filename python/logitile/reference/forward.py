@@ -1,8 +1,8 @@
-"""The meaning of a loss in float64: an interpreter of LossSpec on dense NumPy arrays.
+"""An interpreter of LossSpec in float64, on dense NumPy arrays.
 
-It is independent of the compiler and there to compare with. Values of one token have shape [n, 1], varying
-ones [n, V]; what is the same for every token has 1 in place of n. Tokens are handled in chunks, so that
-memory stays moderate.
+It is independent of the compiler and there to compare with. Values of one token have shape [n, 1],
+varying ones [n, V]; what is the same for every token has 1 in place of n. Tokens are handled in
+chunks, so that memory stays moderate.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ class Data:
     Args:
         hidden: by pair, [N, D] in its own dtype.
         weight: by pair, [V, D] in float64.
-        inputs: by name, Token [N] or [N, K], Vocab [V], Dense [N, V], Scalar []. Floats passed through fp32,
-            as on load.
+        inputs: by name, Token [N] or [N, K], Vocab [V], Dense [N, V], Scalar [].
+            Floats passed through fp32, as on load.
         live: positions of the tokens that are not ignored.
     """
 
@@ -81,7 +81,7 @@ def _flattened(spec: LossSpec, name: str, array: np.ndarray, call: Call) -> np.n
     return array.reshape(call.tokens, call.vocab) if given.axis == "dense" else array
 
 
-# ---- one chunk of tokens -----------------------------------------------------------------------------------
+# ---- one chunk of tokens -------------------------------------------------------------------------
 
 
 @dataclass(eq=False)
@@ -167,7 +167,9 @@ def _input(chunk: Chunk, op: Op) -> np.ndarray:
 
 
 def picked_columns(chunk: Chunk, op: Op) -> tuple[np.ndarray, np.ndarray]:
-    """The index of a pick and whether it lies inside the vocabulary: [n or 1, 1], or [n, K] of a list."""
+    """The index of a pick and whether it lies inside the vocabulary: [n or 1, 1],
+    or [n, K] of a list.
+    """
     index = chunk.values[op.operands[1]]
     return index, (index >= 0) & (index < chunk.spec.vocab)
 
@@ -189,7 +191,7 @@ def _picked(chunk: Chunk, position: int, op: Op) -> np.ndarray:
     ).astype(value.dtype)
 
 
-# ---- comparisons and reductions ----------------------------------------------------------------------------
+# ---- comparisons and reductions ------------------------------------------------------------------
 
 
 def logsumexp(x: np.ndarray) -> np.ndarray:
@@ -220,7 +222,9 @@ REDUCTIONS: Mapping[str, Callable[[np.ndarray], np.ndarray]] = {
 
 
 def _argtop(x: np.ndarray, places: int) -> np.ndarray:
-    """The indices of the largest entries, NaN before all numbers, the lowest index first among equals."""
+    """The indices of the largest entries, NaN before all numbers,
+    the lowest index first among equals.
+    """
     order = np.argsort(np.where(np.isnan(x), -np.inf, -x), axis=1, kind="stable")
     numbers = np.take_along_axis(np.isnan(x), order, axis=1)
     order = np.take_along_axis(order, np.argsort(~numbers, axis=1, kind="stable"), axis=1)
@@ -233,7 +237,7 @@ LISTS: Mapping[str, Callable[[np.ndarray, int], np.ndarray]] = {
 }
 
 
-# ---- a whole call ------------------------------------------------------------------------------------------
+# ---- a whole call --------------------------------------------------------------------------------
 
 
 def evaluate(spec: LossSpec, options: Options, call: Call) -> dict[str, np.ndarray]:
@@ -272,7 +276,9 @@ def evaluate(spec: LossSpec, options: Options, call: Call) -> dict[str, np.ndarr
 
 
 def check_picks(spec: LossSpec, call: Call, wrong: list[tuple[int, int, int]]) -> None:
-    """Raises for the first token with a computed index outside; 'wrong' is (token, operation, index)."""
+    """Raises for the first token with a computed index outside;
+    'wrong' is (token, operation, index).
+    """
     if wrong:
         token, position, index = min(wrong)
         raise computed_index_error(

@@ -1,8 +1,10 @@
-"""Gradients of a loss in float64: reverse mode, operation by operation, on the dense values of forward.py.
+"""Gradients of a loss in float64: reverse mode, operation by operation,
+on the dense values of forward.py.
 
-Straightforward and independent of the compiler. Beside its value an adjoint knows where it is *blocked*:
-entries that no gradient reaches, because a select or a clamp took another value or because a weight is 0.
-Nothing that is multiplied later, infinities included, brings a blocked entry back: masks leak no NaN.
+Straightforward and independent of the compiler. Beside its value an adjoint knows where it is
+*blocked*: entries that no gradient reaches, because a select or a clamp took another value or
+because a weight is 0. Nothing that is multiplied later, infinities included, brings a blocked entry
+back: masks leak no NaN.
 """
 
 from __future__ import annotations
@@ -43,8 +45,10 @@ def evaluate_gradients(
     """Gradients by name, float64, each in the shape of its input.
 
     Args:
-        wrt: names of the gradients; None means every array that requires one, else hidden and weight.
-        grad_output: what reaches the outputs: an array for a bare result, a dictionary by output else.
+        wrt: names of the gradients; None means every array that requires one,
+            else hidden and weight.
+        grad_output: what reaches the outputs: an array for a bare result,
+            a dictionary by output else.
 
     Raises:
         CallError: see wanted_gradients, output_cotangents and forward.load.
@@ -143,7 +147,9 @@ def _flow(chunk: Chunk, index: int, op: Op, adjoint: Adjoint, position: int) -> 
 
 
 def _to_column(adjoint: Adjoint, column: np.ndarray, vocab: int) -> Adjoint:
-    """The gradient of one entry per token, or of those that a list names: one of them perhaps twice."""
+    """The gradient of one entry per token, or of those that a list names:
+    one of them perhaps twice.
+    """
     if column.shape[1] == 1:
         return adjoint.where(np.arange(vocab)[None, :] == column)
     value, blocked, column = np.broadcast_arrays(adjoint.value, adjoint.blocked, column)
@@ -165,11 +171,13 @@ def _through_reduction(combiner: str, adjoint: Adjoint, x: np.ndarray, result: n
     return _to_column(adjoint, entry, x.shape[1])
 
 
-# ---- from adjoints to gradients ----------------------------------------------------------------------------
+# ---- from adjoints to gradients ------------------------------------------------------------------
 
 
 class _Sums:
-    """The gradients of a call, added up chunk by chunk; leading dimensions are one axis until the end."""
+    """The gradients of a call, added up chunk by chunk;
+    leading dimensions are one axis until the end.
+    """
 
     def __init__(self, call: Call, data: Data, wanted: tuple[str, ...]):
         self.call = call

@@ -1,9 +1,9 @@
-"""Integers that a loss computes. They have 32 bits. A result that 32 bits do not hold saturates: it becomes
-the nearest number that they hold. So no result comes round to a small number, which might be an entry of the
-vocabulary.
+"""Integers that a loss computes. They have 32 bits. A result that does not fit saturates: it
+becomes the nearest number that fits. So no result wraps around to a small number, which might be an
+entry of the vocabulary.
 
-Machines compute modulo 2**32. Where the operands may be large enough for that to matter, comparisons find out
-and choose; elsewhere nothing is added.
+Machines compute modulo 2**32. Where the operands may be large enough for that to matter,
+comparisons find out and choose; elsewhere nothing is added.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _FLOATS = {"arith.addi": "arith.addf", "arith.subi": "arith.subf", "arith.muli":
 _LEAST, _MOST = -(2**31), 2**31 - 1
 _ALL = (_LEAST, _MOST)
 _SLACK = 512.0  # a product of float32 near 2**31 errs by less
-_REACH = 8  # operations behind a value that are looked at for its bounds
+_REACH = 8  # operations that are examined for the bounds of a value
 
 Bounds = tuple[int, int]
 
@@ -41,9 +41,10 @@ def arithmetic(name: str, a: Written, b: Written) -> Written:
 def unwrapped(index: Written) -> Written:
     """The index of a pick, limited to what 32 bits hold where its exact value might be more.
 
-    A step that saturates does not help: a difference may bring it back among the entries. So the whole
-    expression is computed modulo 2**32, where no step loses anything. That is right unless a multiple of
-    2**32 may lie between the exact index and an entry, which the same expression in floats tells.
+    A step that saturates does not help: a difference may bring it back among the entries. So the
+    whole expression is computed modulo 2**32, where no step loses anything. That is right unless a
+    multiple of 2**32 may lie between the exact index and an entry, which the same expression in
+    floats tells.
     """
     index = _modular(index, {})
     least, most = _bounds(index, {})
@@ -56,7 +57,7 @@ def unwrapped(index: Written) -> Written:
     return index
 
 
-# ---- bounds ------------------------------------------------------------------------------------------------
+# ---- bounds --------------------------------------------------------------------------------------
 
 
 def _limits(value: Written, reach: int = _REACH) -> Bounds:
@@ -102,7 +103,7 @@ def _bounds(value: Written, known: dict[int, Bounds]) -> Bounds:
 
 
 def _modular(value: Written, known: dict[int, Written]) -> Written:
-    """The sums, differences and products behind a value, none of which saturates."""
+    """The sums, differences and products of which a value consists; none of them saturates."""
     trace = value.trace
     if value.index not in trace.wrapped:
         return value
@@ -125,7 +126,7 @@ def _in_floats(value: Written, known: dict[int, Written]) -> Written:
     return known[value.index]
 
 
-# ---- whether the exact result lies beyond what 32 bits hold ------------------------------------------------
+# ---- whether the exact result lies beyond what 32 bits hold --------------------------------------
 # 'sign' is 1 for results that are too large and -1 for those that are too small.
 
 
@@ -169,8 +170,8 @@ def _product_beyond(wrapped: Written, a: Written, b: Written, sign: int) -> Writ
 
 
 def _estimate_beyond(wrapped: Written, a: Written, b: Written, sign: int) -> Written:
-    """By the product in float32. Where that is too near to the limit, a product that came round has the
-    other sign.
+    """By the product in float32. Where that is too near to the limit,
+    a product that came round has the other sign.
     """
     emit, constant = wrapped.trace.emit, wrapped.trace.constant
     estimate = emit("arith.mulf", (emit("arith.sitofp", (a,)), emit("arith.sitofp", (b,))))

@@ -1,7 +1,7 @@
-"""The scalar operations in float64: the value of each, and what flows back through it.
+"""The scalar operations in float64: the value of each, and its derivative.
 
-The formulas are the reference's own. The compiler is compared with them, so they are not made from its table;
-a test checks that every operation of the table has its rules here.
+The formulas are the reference's own. The compiler is compared with them, so they are not made from
+its table; a test checks that every operation of the table has its rules here.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ class Operation:
 
     Args:
         value: from the operands, NumPy arrays, to the result.
-        flows: (adjoint, result, *operands) -> adjoint of the operand, a rule for each operand; none where no
-            gradient flows through the operation.
+        flows: (adjoint, result, *operands) -> adjoint of the operand, a rule for each operand; none
+            where no gradient flows through the operation.
     """
 
     value: Callable[..., np.ndarray]
     flows: tuple[Rule, ...] = ()
 
 
-# ---- values ------------------------------------------------------------------------------------------------
+# ---- values --------------------------------------------------------------------------------------
 
 
 def sigmoid(x: np.ndarray) -> np.ndarray:
@@ -51,7 +51,7 @@ def erf(x: np.ndarray) -> np.ndarray:
     return np.vectorize(math.erf, otypes=[np.float64])(x)
 
 
-# ---- what flows back ---------------------------------------------------------------------------------------
+# ---- what flows back -----------------------------------------------------------------------------
 
 
 def _power_of_base(a: Adjoint, y: np.ndarray, x: np.ndarray, p: np.ndarray) -> Adjoint:

@@ -1,4 +1,4 @@
-"""A list of operations that is being written: each operation on the same operands once."""
+"""Writes a list of operations, with each operation on the same operands only once."""
 
 from __future__ import annotations
 
@@ -41,7 +41,8 @@ class Rewriting:
 
         Args:
             type: of the result; by default what the table of scalar operations says.
-            varying: whether the result differs along the vocabulary; by default as soon as an operand does.
+            varying: whether the result differs along the vocabulary;
+                by default as soon as an operand does.
         """
         if type is None:
             type = result_type(name, [operand.type for operand in operands])

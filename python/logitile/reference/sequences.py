@@ -1,4 +1,4 @@
-"""Sums and means over sequences in float64: one sequence after the other, by the definition."""
+"""Sums and means over sequences in float64: one sequence after another, by the definition."""
 
 from __future__ import annotations
 
@@ -39,7 +39,8 @@ class Sequences:
         """The outputs of sequences from those of tokens, by name.
 
         Raises:
-            CallError: the segments do not fit, an output is a list, or a divisor has no loss to divide.
+            CallError: the segments do not fit, an output is a list,
+                or a divisor has no loss to divide.
         """
         self._check_outputs(call)
         tokens = _tokens_of_sequences(call, self._told)

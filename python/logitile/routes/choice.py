@@ -1,4 +1,4 @@
-"""Which route the calls of a head take."""
+"""Chooses the route of a head's calls."""
 
 from __future__ import annotations
 

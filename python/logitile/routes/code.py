@@ -1,5 +1,5 @@
-"""The route of calls that compiled code computes: it hands a call on to sums over sequences, to the code for
-given logits, or to the code of the loss as it was written.
+"""The route of calls that compiled code computes. It passes a call to sums over sequences, to the
+code for given logits, or to the code of the loss as it was written.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class CodeRoute:
 
 
 def _segmented(loss: Loss, options: Options, constants: dict[str, object]) -> SegmentedCalls:
-    """How calls with `segments` of such a head are made: by code whose outputs are all per token."""
+    """How a head calls with `segments`: through code whose outputs are all per token."""
     weighted = replace(options, by_token=True)
     per_token = (CodeRoute(loss, how, constants) for how in (weighted, replace(weighted, reduction="sum")))
     return SegmentedCalls(options, ignoring_name(loss.signature, options), *per_token)

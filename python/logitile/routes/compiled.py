@@ -1,5 +1,5 @@
-"""One loss with its options as compiled code: calls whose arguments have the form that the loss was written
-for. Logits that are given, and sums over sequences, are not here.
+"""One loss with its options as compiled code, for calls whose arguments match the loss as it was
+written. Given logits, and sums over sequences, are not here.
 """
 
 from __future__ import annotations

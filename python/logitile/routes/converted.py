@@ -1,4 +1,4 @@
-"""The route of heads with the option `output_dtype`: a call without it, whose floats are converted."""
+"""The route of heads with `output_dtype`: a call without it, and a conversion of its floats."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Which code computes a call: that of the loss as it was written, or of the loss with some logits given."""
+"""Chooses the code of a call: that of the loss as it was written, or of the loss with some logits
+given.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,8 @@ from .compiled import CompiledCalls
 
 
 class GivenCode:
-    """The code of a head, with that for each choice of lt.Logits parameters whose logits a call may give.
+    """The code of a head, with that for each choice of lt.Logits parameters whose
+    logits a call may give.
 
     All of it is made with the head, since torch.compile makes none while it traces.
 

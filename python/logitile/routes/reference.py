@@ -1,5 +1,6 @@
-"""The route of calls that the reference computes, in float64: those of heads with backend="reference", and
-Head.reference and Head.reference_grad of any head, whose results are arrays of NumPy.
+"""The route of calls that the reference computes, in float64: those of heads with
+backend="reference", and Head.reference and Head.reference_grad of any head, whose results are
+arrays of NumPy.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ class ReferenceRoute:
     """See Route.
 
     Args:
-        code: the route of the same head by compiled code, which says what a call with given logits or with
-            segments computes. No code is compiled for the reference.
+        code: the route of the same head by compiled code, which says what a call with given logits
+            or with segments computes. No code is compiled for the reference.
     """
 
     def __init__(self, code: CodeRoute):

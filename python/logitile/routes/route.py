@@ -1,4 +1,4 @@
-"""What all routes have in common: the two questions that a head passes on."""
+"""The interface of all routes: the two questions that a head passes on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The engine of this process: compiler, caches, threads and history, made when first needed."""
+"""The engine of this process: compiler, caches, threads and history, created when first needed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _lock = threading.Lock()
 _engine: _native.Engine | None = None
 
 
-@functools.cache  # an import costs a call more than what it is made for
+@functools.cache  # an import costs a call more than its work
 def native() -> Any:
     """The compiled module, loaded when first needed."""
     from .. import _native
@@ -45,8 +45,9 @@ def history() -> list[dict[str, Any]]:
 def check() -> None:
     """Waits for GPUs and tells of indices outside the vocabulary that calls on them have met.
 
-    Such calls do not wait: their tokens' results are NaN, -1 or False, and the error is raised here or by any
-    later call. With the environment variable LOGITILE_CHECK=1 each call waits and raises it itself.
+    Such calls do not wait: their tokens' results are NaN, -1 or False, and the error is raised here
+    or by any later call. With the environment variable LOGITILE_CHECK=1 each call waits and raises
+    it itself.
 
     Raises:
         CallIndexError: a call has met one, since the last error of this kind.

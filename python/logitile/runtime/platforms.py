@@ -1,4 +1,4 @@
-"""Kinds of devices, as the native module knows them: what code is made for, and where it finds arrays."""
+"""Kinds of devices in the native module: their targets, and where their code finds arrays."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def platform_of(target: str) -> Platform:
     """The platform of a target, "cuda:sm_90", or of its own name, "cuda".
 
     Raises:
-        TargetError: there is none.
+        TargetError: there is no such device.
     """
     found = native().describe_target(target.partition(":")[0])
     return Platform(found["platform"], found["memory"], found["host_memory"], found["host_threads"])
@@ -67,7 +67,8 @@ def device_target(platform: str, ordinal: int) -> str:
 def device_model(target: str, ordinal: int) -> tuple[str, str]:
     """What times depend on: the name of a device, and its driver or the instruction set.
 
-    "none" stands for both where there is no such device: code for it may be looked at, but is never timed.
+    "none" stands for both where there is no such device: code for it may be looked at,
+    but is never timed.
     """
     try:
         return native().device_model(target, ordinal)

@@ -1,4 +1,4 @@
-"""Programs of the parts of a slice, and calls of them: one sweep, one merge, the end."""
+"""Programs of the parts of a slice, and calls of them: one sweep, one merge, the finish."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Made(NamedTuple):
 
     @property
     def behind(self) -> tuple[int, ...]:
-        """The axes behind those of the tokens."""
+        """The axes after those of the tokens."""
         return () if self.places is None else (self.places,)
 
     @classmethod
@@ -91,7 +91,9 @@ class Part:
         return self._program.predict(tokens)
 
     def described(self, tokens: int) -> dict[str, Any]:
-        """What the plan says of itself; the same for all numbers of tokens but for numbers of bytes."""
+        """What the plan says of itself; the same for all numbers of tokens but
+        for numbers of bytes.
+        """
         if self._known is None:
             self._known = self.plan(tokens).describe(tokens, self.threads)
         return self._known
@@ -124,7 +126,7 @@ def part_request(
     mode: str,
     wanted: Wanted | None,
 ) -> dict[str, Any]:
-    """What is asked of the compiler for a part, where `like` is; without pairs it makes no logits."""
+    """The request for a part on arrays like `like`. Without pairs the part makes no logits."""
     target, threads = place(source.options.backend, like.device)
     return {
         **unplaced_part(part, source, call, sweep, mode, wanted or Wanted()),

@@ -1,4 +1,4 @@
-"""States of slices of the vocabulary: what one is, and which belong together."""
+"""States of slices of the vocabulary, and checks of which belong together."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Columns = tuple[tuple[int, int], ...]  # [first, end), ascending, apart
 
 @dataclass(frozen=True)
 class Source:
-    """The program that a state is of, whatever slice it runs on.
+    """The program of a state, the same for every slice.
 
     Args:
         name: of the loss.
@@ -32,8 +32,8 @@ class Source:
         of: the outputs whose gradients they are.
         axes: of every input that is there: "logits", "token", "vocab", "dense" or "scalar".
         has_divisor: whether a divisor was given.
-        rounding: of each pair, its name and the types that hidden and weight are rounded to; None where they
-            are not.
+        rounding: of each pair, its name and the types that hidden and weight are rounded to;
+            None where they are not.
         sweeps: how many there are, forward and backward; (0, 0) as long as nothing has run.
     """
 
@@ -59,9 +59,7 @@ class Source:
         return hashlib.sha256(repr(content).encode()).hexdigest()[:16]
 
     def rounded(self, given: Arguments) -> Arguments:
-        """Arguments whose operands are rounded as those of the state were, whether torch casts by itself now
-        or not.
-        """
+        """Rounds operands of a call like those of the state, with or without autocast."""
         types = {name: rest for name, *rest in self.rounding}
 
         def rounded(array: Array, dtype: str | None) -> Array:
@@ -76,7 +74,8 @@ class Source:
 
 @dataclass(frozen=True, eq=False)
 class SliceState:
-    """What slices of the vocabulary know of each token after a sweep. Made by `head.partial` and `lt.merge`.
+    """What slices of the vocabulary know of each token after a sweep.
+    Made by `head.partial` and `lt.merge`.
 
     It is plain data and can be pickled: numbers per token, in the framework of hidden.
 
@@ -84,11 +83,13 @@ class SliceState:
         source: which program it is of.
         sweep: number of the sweep that left it; forward ones come first.
         columns: the parts [first, end) of the vocabulary that it covers, ascending.
-        rows: what the sweep left, by name: arrays of float32 or int64 in the leading dimensions of hidden.
-            Those of lists have an axis behind: "forward0.list0.values" and "forward0.list0.indices" are the
-            entries of the slice in order and their indices in the vocabulary, -1 where the slice has no more.
+        rows: what the sweep left, by name: arrays of float32 or int64 in the leading dimensions of
+            hidden. Those of lists have one more axis: "forward0.list0.values" and
+            "forward0.list0.indices" are the entries of the slice in order and their indices in the
+            vocabulary, -1 where the slice has no more.
         earlier: the same of the sweeps before, of the whole vocabulary.
-        call: the inputs that all slices have in common: those per token, the scalars and the divisor.
+        call: the inputs that all slices have in common: those per token,
+            the scalars and the divisor.
         cotangents: the gradients that reach the outputs, from the first backward sweep on.
         beside: an array of the framework and on the device of results, for states without rows.
     """
@@ -104,7 +105,7 @@ class SliceState:
 
     @property
     def head(self) -> str:
-        """Digest of the loss, its constants, the options of the head and the gradients asked for."""
+        """Digest of the loss, its constants, the head's options and the wanted gradients."""
         return self.source.digest
 
     @property
@@ -114,7 +115,7 @@ class SliceState:
 
     @property
     def next(self) -> str | None:
-        """The kind of the next sweep: "forward", "backward", which needs what arrives at outputs, or None."""
+        """The kind of the next sweep: "forward", "backward", which needs cotangents, or None."""
         forward, backward = self.source.sweeps
         if self.sweep + 1 < forward:
             return "forward"
@@ -131,8 +132,8 @@ class SliceState:
         return {**self.earlier, **self.rows}
 
     def arrays(self) -> dict[str, Any]:
-        """What the last sweep left, by name: what slices send each other. What sweeps before it left is the
-        same everywhere.
+        """What the last sweep left, by name: what slices send each other.
+        What sweeps before it left is the same everywhere.
         """
         return dict(self.rows)
 
@@ -173,7 +174,7 @@ class SliceState:
         return f"<state of '{self.source.name}' {when}, columns {spans(self.columns)} of {self.vocab_size}>"
 
 
-# ---- checks of states --------------------------------------------------------------------------------------
+# ---- checks of states ----------------------------------------------------------------------------
 
 
 def check_pair(a: SliceState, b: SliceState) -> None:

@@ -1,8 +1,9 @@
-"""The vocabulary in slices: each caller has some rows of the weight, and what it knows of a token is merged
-with what the others know.
+"""Slices of the vocabulary: each caller has some rows of the weight, and the states of all callers
+are merged.
 
-A program runs its sweeps over the vocabulary one at a time: `partial` runs one over a slice, `merge` joins
-what it left on several slices. After the last one, `finish` has the outputs and `finish_grad` the gradients.
+A program runs its sweeps over the vocabulary one at a time: `partial` runs one over a slice,
+`merge` joins what it left on several slices. After the last one, `finish` has the outputs and
+`finish_grad` the gradients.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from ..spec.loss_spec import LossSpec
 from .parts import inputs_of, of_side, part_of, run, slice_inputs
 from .states import SliceState, Source, check_complete, check_pair, joined, told
 
-# ---- one sweep over a slice --------------------------------------------------------------------------------
+# ---- one sweep over a slice ----------------------------------------------------------------------
 
 
 def partial(
@@ -56,7 +57,7 @@ def partial(
     if wrt is not None and _names(wrt) != source.wrt:
         raise CallValueError(
             f"wrt names {listed(_names(wrt)) or 'nothing'}, but the state was begun with "
-            f"{listed(source.wrt) or 'nothing'}; leave wrt out, or begin anew"
+            f"{listed(source.wrt) or 'nothing'}; leave wrt out, or start again"
         )
     if state.next is None:
         raise CallValueError(
@@ -95,7 +96,9 @@ def swept(
 
 
 def check_sweeps(source: Source) -> None:
-    """A loss without sweeps has to read something per token: nothing else tells how many tokens there are."""
+    """A loss without sweeps has to read something per token:
+    nothing else tells how many tokens there are.
+    """
     if not any(source.sweeps) and not any(axis == "token" for _, axis in source.axes):
         raise CallValueError(
             f"'{source.name}' depends on no logit and on no input per token, so its slices have nothing to "
@@ -104,8 +107,8 @@ def check_sweeps(source: Source) -> None:
 
 
 def merge(states: Iterable[SliceState]) -> SliceState:
-    """Joins the states that one sweep left on slices of the vocabulary, in any order. What was merged merges
-    again.
+    """Joins the states that one sweep left on slices of the vocabulary, in any order.
+    What was merged merges again.
 
     Args:
         states: of the same head and sweep, for the same tokens; their columns do not overlap.
@@ -135,7 +138,7 @@ def _merged(a: SliceState, b: SliceState) -> SliceState:
     return replace(a, rows={name: outputs[name] for name in a.rows}, columns=columns)
 
 
-# ---- the end -----------------------------------------------------------------------------------------------
+# ---- the end -------------------------------------------------------------------------------------
 
 
 def finish(binder: Binder, state: SliceState) -> Any:
@@ -189,7 +192,7 @@ def finish_grad(
 
 
 def slice_gradients(state: SliceState, call: Call, offset: int, wanted: Wanted) -> dict[str, Any]:
-    """The gradients of a slice by name, from the merged state of all sweeps, which has the cotangents.
+    """The gradients of a slice by name, from the merged state, which has the cotangents.
 
     Those that `wanted` has in float32 stay so.
     """
@@ -203,7 +206,7 @@ def slice_gradients(state: SliceState, call: Call, offset: int, wanted: Wanted) 
     return finished(call, {**gradients, **cast_back(call, others, gradients, wanted.dtype)})
 
 
-# ---- arguments ---------------------------------------------------------------------------------------------
+# ---- arguments -----------------------------------------------------------------------------------
 
 
 def _bound(
@@ -223,11 +226,11 @@ def _bound(
 def bound_to_slice(
     binder: Binder, args: Sequence[object], inputs: Mapping[str, object], where: tuple[object, object]
 ) -> tuple[int, Call]:
-    """The first column and the call of a slice that begins; its specialisation is that of the whole
-    vocabulary.
+    """The first column and the call of a new slice, specialised for the whole vocabulary.
 
     Args:
-        args, inputs: as a user gives them: where torch casts automatically, hidden and weights are rounded.
+        args, inputs: as a user gives them: where torch casts automatically,
+            hidden and weights are rounded.
         where: column_offset and vocab_size.
 
     Raises:
@@ -293,7 +296,9 @@ def begun_source(binder: Binder, call: Call, wrt: Iterable[str], grad_output: ob
 
 
 def _check_lists(spec: LossSpec) -> None:
-    """Programs of slices have code for each place of a list that is read. They give no other lists."""
+    """Programs of slices have code for each place of a list that is read.
+    They give no other lists.
+    """
     for output in spec.outputs:
         op = spec.ops[output.value]
         if op.places is not None and not op.is_ranked:
@@ -351,7 +356,7 @@ def _same_source(binder: Binder, call: Call, state: SliceState) -> Source:
     if mine.digest != source.digest:
         raise CallValueError(
             f"the state is of {told(source)}, but this call is of {told(mine)}; a state goes with the head "
-            "that made it and with the inputs that it was begun with"
+            "that made it, and with the inputs of its first sweep"
         )
     return source
 

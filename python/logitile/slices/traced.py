@@ -1,4 +1,5 @@
-"""The parts of a sliced call as a framework traces them: calls by key, and what each array is."""
+"""The parts of a sliced call as a framework traces them: keyed calls, and the role of each array.
+"""
 
 from __future__ import annotations
 
@@ -68,7 +69,8 @@ class TracedSlices:
     def finish(self) -> SlicedPart:
         """See SlicedCall."""
         states = self._before(self.forward)
-        counted = states or [SliceArray("input", 0)]  # without sweeps hidden states alone tell the tokens
+        # without sweeps hidden states alone tell the tokens
+        counted = states or [SliceArray("input", 0)]
         operands = [*counted, *self._common_operands()]
         return self._part("finish", 0, "forward", self._common, operands)
 
@@ -83,7 +85,7 @@ class TracedSlices:
         plan, threads = keyed.planned(self._records[call.key], device, tokens)
         return plan.describe(tokens, threads)["workspace_bytes"]
 
-    # ---- arrays -----------------------------------------------------------------------------------------
+    # ---- arrays ----------------------------------------------------------------------------------
 
     def _all_operands(self) -> list[SliceArray]:
         return [SliceArray("input", position) for position in range(len(self._operands))]
@@ -119,7 +121,7 @@ class TracedSlices:
                 results.append(SliceArray("state", state=made.name))
         return results + [SliceArray("gradient", self._operands.index(name)) for name in wanted.names]
 
-    # ---- keyed calls -------------------------------------------------------------------------------------
+    # ---- keyed calls -----------------------------------------------------------------------------
 
     def _part(
         self, part: str, number: int, mode: str, call: Call, operands: Sequence[SliceArray]

@@ -24,7 +24,8 @@ def f32_text(number: float) -> str:
     """The shortest MLIR literal that parses to the bits of 'number', an fp32 number."""
     if not math.isfinite(number):
         return f"0x{f32_bits(number):08X}"  # the only spelling that MLIR has for them
-    # Nine digits identify every fp32 number; MLIR reads a literal as a double and rounds that, as done here.
+    # Nine digits identify every fp32 number;
+    # MLIR reads a literal as a double and rounds that, as done here.
     for digits in range(1, 10):
         candidate = float(f"{number:.{digits}g}")
         if _rounds_to(candidate, number):

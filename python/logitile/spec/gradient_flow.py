@@ -44,7 +44,7 @@ def reached_inputs(spec: LossSpec, outputs: tuple[str, ...]) -> frozenset[str]:
 
 @functools.lru_cache(maxsize=1024)
 def differentiable_outputs(spec: LossSpec) -> tuple[str, ...]:
-    """The names of float outputs but the weight, as far as a gradient flows to some input at all."""
+    """Names of float outputs, except the weight, from which a gradient flows to some input."""
     return tuple(
         o.name
         for o in spec.outputs

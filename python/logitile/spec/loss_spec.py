@@ -15,7 +15,8 @@ from .text import spec_text
 
 @dataclass(frozen=True, eq=False)
 class LossSpec:
-    """A loss, traced for one vocabulary size, one choice of optional inputs and one set of constants.
+    """A loss, traced for one vocabulary size,
+    one choice of optional inputs and one set of constants.
 
     Args:
         name: name of the loss function.
@@ -41,15 +42,17 @@ class LossSpec:
 
     @cached_property
     def direct_indices(self) -> frozenset[InputKey]:
-        """Token inputs that are used as they are to index the vocabulary; they are checked before anything
-        runs.
+        """Token inputs that are used as they are to index the vocabulary;
+        they are checked before anything runs.
         """
         picked = (self.ops[op.operands[1]] for op in self.ops if op.name == "logitile.gather")
         return frozenset(op.attribute for op in picked if op.name == "logitile.input")
 
     @cached_property
     def numbers_tokens(self) -> bool:
-        """Whether a token's result depends on the index of the token in the call, as random numbers do."""
+        """Whether a token's result depends on the index of the token in the call,
+        as random numbers do.
+        """
         return any(op.name == "logitile.input" and op.attribute == TOKEN_INDEX for op in self.ops)
 
     @cached_property
@@ -100,7 +103,7 @@ class LossSpec:
         return made
 
     def __getstate__(self) -> dict[str, object]:
-        """Pickled without the named tuple, which is made anew where it is needed."""
+        """Pickles have no named tuple; it is created again when needed."""
         return {name: item for name, item in self.__dict__.items() if name != "result_type"}
 
     def result(self, outputs: Mapping[str, object]) -> Any:
@@ -125,8 +128,8 @@ class LossSpec:
         Args:
             of: outputs whose gradients are wanted, together with 'wrt'.
             wrt: names of the inputs whose gradients are wanted.
-            locations: print the user's variable names and lines. Without them the text is canonical: the same
-                loss gives the same bytes, wherever it was written.
+            locations: print the user's variable names and lines. Without them the text is
+                canonical: the same loss gives the same bytes, wherever it was written.
         """
         if (of is None) != (wrt is None):
             raise ValueError("'of' and 'wrt' belong together: give both or none")

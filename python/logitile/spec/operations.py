@@ -1,4 +1,4 @@
-"""What a LossSpec is made of: operations, inputs and outputs, as plain records."""
+"""The parts of a LossSpec: operations, inputs and outputs, as plain records."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ _TYPES = {"f": "f32", "i": "i32", "b": "i1"}
 
 @dataclass(frozen=True, slots=True, order=True)
 class InputKey:
-    """What an input op reads: the input's axis, its name, and which entry of a Token[..., K]; or how many
-    entries it has, if all of them are read as a list.
+    """What an input op reads: the input's axis, its name, and which entry of a Token[..., K]; or
+    how many entries it has, if all of them are read as a list.
     """
 
     axis: str
@@ -41,8 +41,8 @@ class Op:
         operands: positions of the operands in the list of ops.
         type: "f32", "i32" or "i1".
         varying: whether the value differs along the vocabulary.
-        attribute: InputKey of an input, number of a constant, predicate of a comparison, combiner of a
-            reduction.
+        attribute: InputKey of an input, number of a constant, predicate of a comparison,
+            combiner of a reduction.
         location: the user's line that made it.
         label: the user's variable that holds it, if there is one.
         places: of a list, how many values it has for each token; None for one value.
@@ -59,7 +59,7 @@ class Op:
 
     @property
     def is_ranked(self) -> bool:
-        """Whether it makes a list of largest entries; other lists are read, or computed of these."""
+        """Whether it makes a list of largest entries. Other lists are inputs, or computed."""
         return self.places is not None and self.name == "logitile.reduce"
 
 
@@ -82,7 +82,9 @@ class ScalarOperation:
 
 @functools.cache
 def scalar_operations() -> Mapping[tuple[str, tuple[str, ...]], ScalarOperation]:
-    """Every operation on single numbers that a loss may have, by its name and the types of its operands."""
+    """Every operation on single numbers that a loss may have,
+    by its name and the types of its operands.
+    """
     rows = (
         ScalarOperation(
             row["name"],
@@ -114,7 +116,9 @@ def result_type(name: str, operands: Sequence[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SpecInput:
-    """An input of a specialised loss; 'entries' is the number of values per token of a Token[..., K]."""
+    """An input of a specialised loss; 'entries' is the number of values per token
+    of a Token[..., K].
+    """
 
     axis: str
     name: str
@@ -129,8 +133,8 @@ class SpecInput:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """An output of a loss: its name, type and the position of its value in the list of ops; of a list, how
-    many places it has.
+    """An output of a loss: its name, type and the position of its value in the list of ops;
+    of a list, how many places it has.
     """
 
     name: str

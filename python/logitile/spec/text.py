@@ -1,4 +1,4 @@
-"""Prints a traced loss as text of the `spec` stage, as logitile-opt reads it. Nothing is decided here."""
+"""Prints a traced loss as text of the `spec` stage, for logitile-opt. It makes no decisions."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def _constant(op: Op) -> str:
     return f"{f32_text(op.attribute) if op.type == 'f32' else op.attribute} : {op.type}"
 
 
-# ---- names and places --------------------------------------------------------------------------------------
+# ---- names and places ----------------------------------------------------------------------------
 
 
 def _value_names(ops: Sequence[Op], readable: bool) -> list[str]:
@@ -118,7 +118,8 @@ def _strings(names: Iterable[str]) -> str:
 
 
 def _quoted(text: str) -> str:
-    """A string literal of MLIR: whatever is not printable ASCII becomes a two-digit escape of its bytes.
+    """A string literal of MLIR: bytes that are not printable ASCII become a two-digit
+    escape of its bytes.
 
     Names of files may hold bytes that are no UTF-8; they are shown as Python shows them.
     """

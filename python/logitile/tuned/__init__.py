@@ -1,4 +1,4 @@
-"""What tuning found: kept on disk (`store`), and taken by the calls of a head (`lookup`).
+"""Results of tuning: kept on disk (`store`), and used by the calls of a head (`lookup`).
 
 How it is found is in `tuning`.
 """

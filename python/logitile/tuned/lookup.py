@@ -1,4 +1,4 @@
-"""How calls come by the tiles and threads that tuning found."""
+"""Finds the tuned tile sizes and threads for calls."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ _unkept: dict[tuple[str, str, str], tuple[TuneRecord, ...]] = {}
 class TunedKeys:
     """The tiles and threads that tuning chose for the calls of one head.
 
-    The database is asked once for each key, and not at all where there is none. Its rows outlive the version
-    that measured them; what this one cannot compile is a warning, once.
+    The database is queried once per key, and not at all if there is none. Its rows outlive
+    the version that measured them; what this one cannot compile is a warning, once.
     """
 
     def __init__(self) -> None:
         self._known: dict[ProgramKey, tuple[TuneRecord, ...]] = {}
 
     def key(self, call: Call, key: ProgramKey) -> ProgramKey:
-        """The key of a call with what was chosen for such calls; `key` where nothing was. Sizes that the head
-        was given win.
+        """The key of a call with what was chosen for such calls; `key` where nothing was.
+        Sizes that the head was given win.
         """
         if call.form.options.tiles or not _is_any():
             return key
@@ -102,7 +102,7 @@ def remember(record: TuneRecord) -> None:
 
 
 def forget(record: TuneRecord) -> None:
-    """Drops what is in memory for the same task, device and number of tokens: the disk has it now."""
+    """Forgets what memory has for the task, device and number of tokens: the disk is newer."""
     place = (record.task, record.device, record.driver)
     _unkept[place] = tuple(other for other in _unkept.get(place, ()) if other.tokens != record.tokens)
 

@@ -1,10 +1,10 @@
-"""Results of tuning on disk: one small database in the folder of the disk cache, shared by processes and
-kept by later versions. Trouble with it is a CacheWarning, once of a kind, and calls run as if nothing had
-been tuned.
+"""Results of tuning on disk: one small database in the folder of the disk cache, which processes
+share and later versions keep. Any trouble with it raises one CacheWarning per kind, and calls run
+without tuning.
 
-The database is SQLite with its rollback journal. A write-ahead log would let readers pass writers, which
-nobody needs here, but wants memory that processes share, which network folders and read-only ones do not
-have.
+The database is SQLite with its rollback journal. A write-ahead log would let readers pass writers,
+which nobody needs here, but wants memory that processes share, which network folders and read-only
+ones do not have.
 """
 
 from __future__ import annotations
@@ -45,7 +45,8 @@ class TuneRecord:
 
     Args:
         task: what was asked for: `_native.Program.task`.
-        device, driver: the name of the CPU or GPU; the instruction set or the version of the driver.
+        device, driver: the name of the CPU or GPU;
+            the instruction set or the version of the driver.
         tokens: of the calls that were measured.
         tiles: sizes such as "TM=64,TN=128,...", all of them.
         threads: of the host.
@@ -53,8 +54,8 @@ class TuneRecord:
         shape: "N x D -> V" and types, for people.
         predicted: seconds by the cost model.
         measured: seconds of a call: the median of the default times the ratio.
-        ratio: median of this time and that of the default in the same round; below 1 is faster, and 1 is the
-            default itself.
+        ratio: median of this time and that of the default in the same round; below 1 is faster,
+            and 1 is the default itself.
         rounds: how often it was measured.
         chosen: whether calls take it.
         time: seconds since 1970.
@@ -108,7 +109,9 @@ def database() -> Path | None:
 
 
 def find(task: str, device: str, driver: str) -> tuple[TuneRecord, ...]:
-    """The configurations that calls of a task take, by the number of tokens that they were tuned with."""
+    """The configurations that calls of a task take,
+    by the number of tokens that they were tuned with.
+    """
 
     def query(connection: Connection) -> list[tuple]:
         return connection.execute(
@@ -132,8 +135,8 @@ def everything() -> tuple[TuneRecord, ...]:
 
 
 def keep(records: Sequence[TuneRecord]) -> bool:
-    """Keeps the records of one tuning, at most one of them chosen, all or none. They replace those of the
-    same task, device and number of tokens: times of different days cannot be compared.
+    """Keeps the records of one tuning, at most one of them chosen, all or none. They replace those
+    of the same task, device and number of tokens: times of different days cannot be compared.
 
     Returns: whether they are on disk now; a warning says why not.
     """
@@ -169,7 +172,7 @@ def _records(rows: Sequence[tuple]) -> tuple[TuneRecord, ...]:
     return tuple(TuneRecord(*row) for row in sound)
 
 
-# ---- opening ----------------------------------------------------------------------------------------------
+# ---- opening -------------------------------------------------------------------------------------
 
 
 def _read(query: Callable[[Connection], list[tuple]]) -> list[tuple]:
@@ -204,8 +207,8 @@ def _with(path: Path, use: Callable[[Connection], _T], creates: bool) -> _T:
         return use(_empty())
     _check_file(path)
     try:
-        # Not "ro": a journal that a killed process left must be rolled back. Where files cannot be written,
-        # SQLite opens them for reading by itself.
+        # Not "ro": a journal that a killed process left must be rolled back. Where files cannot be
+        # written, SQLite opens them for reading by itself.
         uri = f"file:{quote(os.fsencode(path))}?mode=rw"
         connection = sqlite3.connect(uri, uri=True, timeout=_BUSY_SECONDS, isolation_level=None)
         with contextlib.closing(connection):
@@ -228,8 +231,9 @@ def _empty() -> Connection:
 
 
 def _is_ready(connection: Connection, path: Path) -> bool:
-    """Whether the database has its table. It has not where a process was killed before it made it."""
-    connection.execute("BEGIN")  # all three of one moment: another process may make the table just now
+    """Whether the database has its table. It has none if a process was killed before making it."""
+    # all three of one moment: another process may make the table just now
+    connection.execute("BEGIN")
     try:
         (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
         (application,) = connection.execute("PRAGMA application_id").fetchone()
@@ -239,7 +243,7 @@ def _is_ready(connection: Connection, path: Path) -> bool:
     if application == 0 and version == 0 and tables == 0:
         return False
     if application != _APPLICATION:
-        raise _Damaged("it is a database of something else")
+        raise _Damaged("it is the database of another program")
     if version > _VERSION:
         raise _Unusable(
             f"'{path}' has version {version}, and this logitile reads up to {_VERSION}; update it"
@@ -253,7 +257,7 @@ def _make_tables(connection: Connection) -> None:
     connection.execute(_SCHEMA)
 
 
-# ---- files ------------------------------------------------------------------------------------------------
+# ---- files ---------------------------------------------------------------------------------------
 
 
 def _make_file(path: Path) -> None:

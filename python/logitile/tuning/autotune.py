@@ -1,4 +1,4 @@
-"""`lt.autotune`: the tile sizes and threads with which the calls of a head are quickest on this machine."""
+"""`lt.autotune`: the fastest tile sizes and number of threads for a head on this machine."""
 
 from __future__ import annotations
 
@@ -40,27 +40,27 @@ _COMPILING = 0.5  # share of the time in which contenders are compiled
 def autotune(
     head: Head, /, *args: object, budget_s: float = 30.0, grad: Iterable[str] | None = None, **inputs: object
 ) -> Tuning:
-    """Finds the tiles and threads with which such calls are quickest, by measuring, and has later calls
-    take them: those of this process, and of others on the same machine.
+    """Measures which tile sizes and how many threads are fastest for such calls.
+    Later calls use them, in this process and in others on the same machine.
 
         lt.autotune(head, hidden, weight, target=labels, budget_s=10)
 
-    The cost model ranks the sizes in the table of the target. The best are run in turns, in three rounds or
-    more; those that are clearly slower drop out. Results are in tuning.sqlite in the folder of the disk
-    cache, under all that the program depends on but the compiler, with the device and its driver or
-    instruction set. Calls take them where the number of tokens is within a factor of 4, of the nearest one
-    that was tuned.
+    The cost model ranks the sizes in the table of the target. The best ones run in turns, in three
+    rounds or more; sizes that are clearly slower drop out. Results are stored in tuning.sqlite in
+    the folder of the disk cache. Their key is everything on which the program depends except the
+    compiler, and the device with its driver or instruction set. Calls use the result of the nearest
+    number of tokens, if it is within a factor of 4.
 
     Args:
         head: of lt.jit.
-        args, inputs: as for a call, with data: it is run, and what it returns is dropped.
-        budget_s: seconds, roughly. The default is measured whatever they are; where there is no time to
-            measure another one three times, nothing is kept.
-        grad: names of gradients, an empty sequence for none. Left out: what autograd would ask for where a
-            tensor requires a gradient, else hidden and weight, as `value_and_grad` without arguments.
+        args, inputs: as for a call, with data. The call is run, and its results are dropped.
+        budget_s: seconds, roughly. The default sizes are always measured. If there is no time to
+            measure other sizes three times, nothing is stored.
+        grad: names of gradients, an empty sequence for none. By default the gradients that autograd
+            would compute, if a tensor requires one, or else those of hidden and weight.
 
     Raises:
-        CallError: the arguments do not fit, or the budget is none.
+        CallError: the arguments do not fit, or the budget is not a positive number.
         TargetError: there is no such device.
     """
     if not isinstance(head, Head):
@@ -69,7 +69,7 @@ def autotune(
         raise CallValueError(f"budget_s={budget_s!r} must be a positive number of seconds")
     if head.options.tiles:
         raise CallValueError(
-            f"the head has tiles='{head.options.tiles}', which win over what tuning finds; tune one without"
+            f"the head has tiles='{head.options.tiles}', which override tuned sizes; tune a head without"
         )
     call = head._bind(*args, **inputs)
     return tune(call, wanted_of_call(call, grad), budget_s)
@@ -101,7 +101,8 @@ def tune(call: Call, wanted: Wanted, budget: float, table: Sequence[str] | None 
     """
     start = time.perf_counter()
     key, name = default_key(call, wanted), call.form.spec.name
-    engine = native().Engine(disk_cache="")  # losers are not worth a place in the caches of this process
+    # losers are not worth a place in the caches of this process
+    engine = native().Engine(disk_cache="")
     device, driver = tuned.model_of(key.target, call.pairs[0].hidden.device)
     search = _Search(call, key, engine, start + budget, start)
     task = search.program(Candidate("", key.threads)).task
@@ -150,8 +151,8 @@ class _Search:
     def ranked(
         self, table: Sequence[str] | None, before: Iterable[TuneRecord], progress: Progress
     ) -> list[Candidate]:
-        """The default, then all others by prediction: the sizes of the table, what was chosen before for as
-        many tokens, and the best sizes with fewer threads.
+        """The default, then all others by prediction: the sizes of the table, what was chosen
+        before for as many tokens, and the best sizes with fewer threads.
 
         Raises:
             CallValueError, CompileError, TargetError: there is no program with the default.
@@ -186,9 +187,9 @@ class _Search:
             candidate.refusal = _reason(error)
 
     def compile(self, candidates: Sequence[Candidate], progress: Progress) -> None:
-        """Makes contenders of the default, what was chosen before and the best others, as many as there is
-        time for, and runs each once. What was chosen before takes part however slow it seems: calls take it
-        now, and a first run on a busy machine says little.
+        """Makes contenders of the default, what was chosen before and the best others, as many as
+        there is time for, and runs each once. What was chosen before takes part however slow it
+        seems: calls take it now, and a first run on a busy machine says little.
 
         Raises: as for a call with the default.
         """
@@ -247,14 +248,14 @@ def _over() -> None:
 
 
 def _taken_first(candidates: Iterable[Candidate], seconds: Callable[[Candidate], float]) -> list[Candidate]:
-    """In order of their times, but what calls take now comes first: it must not lose its place because it was
-    not measured.
+    """In order of their times, but what calls take now comes first:
+    it must not lose its place because it was not measured.
     """
     return sorted(candidates, key=lambda one: (not one.was_chosen, seconds(one)))
 
 
 def _reason(error: Exception) -> str:
-    """The first line: the IR that may follow helps nobody here."""
+    """The first line, without the IR that may follow."""
     return str(error).partition("\n")[0]
 
 
@@ -292,7 +293,9 @@ def _records(
 
 
 def _keep(records: tuple[TuneRecord, ...]) -> bool:
-    """On disk, or where that cannot be in memory. One configuration alone says nothing about others."""
+    """On disk, or where that cannot be in memory.
+    One configuration alone says nothing about others.
+    """
     if len(records) < 2:
         return False
     (record,) = [one for one in records if one.chosen]

@@ -1,4 +1,5 @@
-"""A picture of what was tuned: the same numbers as in the table (table.py), a panel for each tuning."""
+"""A picture of tuning results: the numbers of the table (table.py), with a panel for each tuning.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _CHOSEN, _OTHER = "tab:blue", "lightgrey"
-_ROW, _HEAD, _WIDTH = 0.28, 0.9, 9.0  # inches: the height of a bar, of what surrounds a panel; the width
+# inches: the height of a bar, of what surrounds a panel; the width
+_ROW, _HEAD, _WIDTH = 0.28, 0.9, 9.0
 
 
 def draw(records: Sequence[TuneRecord], file: str) -> None:

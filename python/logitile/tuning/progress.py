@@ -1,4 +1,4 @@
-"""A line that shows how far something is, for people who wait at a terminal."""
+"""A line that shows progress, for people who wait at a terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What tuning finds: the configurations, what is known of each, and the one that calls take."""
+"""Results of tuning: the configurations, their figures, and the one that calls use."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ class Candidate:
         refusal: why it cannot be; "" where it can.
         was_chosen: whether calls take it, by an earlier tuning.
         contender: where it was measured.
-        ratio: its time as a share of the default's, the median of the rounds in which both were measured;
-            None where it was not.
-        measured: seconds of a call: the default's median times the ratio, so that a machine whose speed
-            drifted between rounds shows in neither; None where it was not measured.
+        ratio: its time as a share of the default's,
+            the median of the rounds in which both were measured; None where it was not.
+        measured: seconds of a call: the default's median times the ratio, so that a machine whose
+            speed drifted between rounds shows in neither; None where it was not measured.
     """
 
     tiles: str
@@ -48,8 +48,8 @@ class Tuning:
 
     Args:
         loss, target, device, tokens, shape: what was tuned, and where.
-        candidates: all configurations: those that were measured to the end come first, the best of them
-            first; those that were not measured come last, by prediction.
+        candidates: all configurations: those that were measured to the end come first, the best of
+            them first; those that were not measured come last, by prediction.
         default: what calls take that were not tuned.
         best: the default unless another one is quicker beyond noise.
         ratio: the default's time by the best one's: 1.1 is a tenth quicker.
@@ -98,8 +98,9 @@ class Tuning:
 
 
 def judge(candidates: Iterable[Candidate], default: Candidate) -> Candidate:
-    """Fills in ratios and times after the race, and gives the candidate to take: of those that were measured
-    to the end, the one with the lowest ratio, where it is quicker than the default beyond noise.
+    """Fills in ratios and times after the race, and gives the candidate to take: of those that were
+    measured to the end, the one with the lowest ratio, where it is quicker than the default beyond
+    noise.
     """
     measured = [one for one in candidates if one.rounds]
     its_median = median(default.contender.seconds)

@@ -1,5 +1,5 @@
-"""Contenders that take turns, so that a machine whose speed drifts spoils none alone. What is measured, and
-what the times are good for, is in autotune.py.
+"""Contenders that take turns, so that a drift of the machine's speed affects all of them.
+autotune.py decides what is measured and what the times mean.
 """
 
 from __future__ import annotations
@@ -9,11 +9,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 LEAST_ROUNDS = 3  # with fewer nothing is decided
-_ROUNDS = 15  # with so many a median is steady, whatever time is left
-_SAMPLE_SECONDS = 10e-3  # quicker calls are measured several at a time: one sample spans several time slices
+_ROUNDS = 15  # more rounds would not make the median steadier
+# quicker calls are measured several at a time: one sample spans several time slices
+_SAMPLE_SECONDS = 10e-3
 _FEW = 5  # with fewer rounds only what is clearly quicker counts as quicker
 _LITTLE, _LITTLE_OF_FEW = 0.99, 0.95
-# After so many rounds a contender whose time is more than this multiple of the best one's drops out.
+# After so many rounds a contender whose time is more than this multiple of the
+# best one's drops out.
 _LIMITS = ((LEAST_ROUNDS, 1.10), (5, 1.03), (9, 1.015))
 
 
@@ -39,8 +41,8 @@ class Contender:
         return len(self.seconds)
 
     def warm_up(self) -> float:
-        """Seconds of a first call, or of a second one where calls are short; decides how many calls one
-        measurement takes.
+        """Seconds of a first call, or of a second one where calls are short;
+        decides how many calls one measurement takes.
         """
         taken = self._measured()
         if taken < 10 * _SAMPLE_SECONDS:
@@ -60,7 +62,8 @@ class Contender:
 
 
 def finalists(contenders: Sequence[Contender], seconds: float) -> list[Contender]:
-    """The first contender, and as many of the others, in their order, as LEAST_ROUNDS rounds leave time for.
+    """The first contender, and as many of the others, in their order,
+    as LEAST_ROUNDS rounds leave time for.
 
     Args:
         seconds: that the race may take.
@@ -76,11 +79,12 @@ def finalists(contenders: Sequence[Contender], seconds: float) -> list[Contender
 def race(
     contenders: Sequence[Contender], deadline: float, after_round: Callable[[int, int], None] | None = None
 ) -> None:
-    """Measures contenders in turn, round by round. The first is the yardstick, which the others are compared
-    with in each round. One that is clearly slower than the best takes no further part.
+    """Measures contenders in turn, round by round. The first is the yardstick, which the others are
+    compared with in each round. One that is clearly slower than the best takes no further part.
 
-    The race ends when only the yardstick is left, after enough rounds, or where no time is left for the next
-    round. The first LEAST_ROUNDS rounds are made in any case, except of the yardstick alone.
+    The race ends when only the yardstick is left, after enough rounds, or where no time is left for
+    the next round. The first LEAST_ROUNDS rounds are made in any case, except of the yardstick
+    alone.
 
     Args:
         deadline: by time.perf_counter.
@@ -90,7 +94,8 @@ def race(
     for number in range(1, _ROUNDS + 1):
         start = time.perf_counter()
         in_turn = [yardstick, *others]
-        first = number % len(in_turn)  # who comes first differs: the one before leaves its caches and clocks
+        # who comes first differs: the one before leaves its caches and clocks
+        first = number % len(in_turn)
         for contender in (*in_turn[first:], *in_turn[:first]):
             contender.measure()
         others = _still_good(others, yardstick)
@@ -123,8 +128,8 @@ def ratio(contender: Contender, other: Contender) -> float:
 
 
 def is_quicker(contender: Contender, other: Contender) -> bool:
-    """Whether one is quicker than another beyond noise: in three rounds of four, and in the median by more
-    than a little. Fewer rounds than LEAST_ROUNDS decide nothing.
+    """Whether one is quicker than another beyond noise: in three rounds of four, and in the median
+    by more than a little. Fewer rounds than LEAST_ROUNDS decide nothing.
     """
     shares = sorted(ratios(contender, other))
     if len(shares) < LEAST_ROUNDS:

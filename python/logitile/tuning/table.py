@@ -1,4 +1,4 @@
-"""Tables of what was measured, for people: of one tuning, and of all that the database holds."""
+"""Tables of measured times: of one tuning, and of all in the database."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def compared(records: Iterable[TuneRecord]) -> str:
 
 
 def is_default(record: TuneRecord) -> bool:
-    """Whether a record is that of the default, with which the others are compared."""
+    """Whether a record belongs to the default, with which the others are compared."""
     return record.ratio == 1.0
 
 

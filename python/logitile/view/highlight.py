@@ -10,8 +10,8 @@ _LEXERS = {"loss": "python", "llvm": "llvm", "asm": "gas", "ptx": "gas"}  # othe
 
 
 def coloured(stage: str, text: str) -> list[list[str]]:
-    """Lines as [kind, piece, kind, piece, ...]. Kinds are class names of Pygments' style sheets, "" for plain
-    text.
+    """Lines as [kind, piece, kind, piece, ...]. Kinds are class names of Pygments' style sheets,
+    "" for plain text.
 
     Args:
         stage: whose text it is, or "loss".

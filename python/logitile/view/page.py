@@ -1,4 +1,4 @@
-"""The page: data of one program or two, and the script that shows them, in one file without links."""
+"""The page: data of one or two programs and the script that shows them, in one file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One program of a page: its stages as panes of lines that know where they come from, and its schedule."""
+"""One program of a page: its stages as panes of lines with their origins, and its schedule."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def program_data(viewed: Viewed) -> dict[str, Any]:
     }
 
 
-# ---- panes ------------------------------------------------------------------------------------------------
+# ---- panes ---------------------------------------------------------------------------------------
 
 
 def _panes(trace: Sequence[Mapping[str, Any]], program: str) -> list[dict[str, Any]]:
@@ -67,7 +67,9 @@ def _panes(trace: Sequence[Mapping[str, Any]], program: str) -> list[dict[str, A
 def _stage_pane(
     stage: Mapping[str, Any], before: Mapping[str, Any] | str, previous: int, program: str
 ) -> dict[str, Any]:
-    """The pane of a stage; `previous` is the pane before it, `before` its name or the lines of the loss."""
+    """The pane of a stage; `previous` is the pane before it,
+    `before` its name or the lines of the loss.
+    """
     lines = coloured(stage["stage"], stage["text"])
     origins: list[list[list[int]]] = []
     skeletons: dict[int, str] = {}
@@ -94,7 +96,7 @@ def _pane(name: str, lines: list[list[str]], origins: list[Any]) -> dict[str, An
     return {"name": name, "lines": lines, "origins": origins, "symbols": [], "skeletons": {}, "hidden": ""}
 
 
-# ---- passes -----------------------------------------------------------------------------------------------
+# ---- passes --------------------------------------------------------------------------------------
 
 
 def _passes(trace: Sequence[Mapping[str, Any]], number: int) -> list[dict[str, str]]:
@@ -115,7 +117,7 @@ def difference(before: str, after: str) -> str:
     return "\n".join(difflib.unified_diff(old, new, "before", "after", lineterm="", n=2))
 
 
-# ---- kernels ----------------------------------------------------------------------------------------------
+# ---- kernels -------------------------------------------------------------------------------------
 
 
 def _table(viewed: Viewed) -> dict[str, Any]:

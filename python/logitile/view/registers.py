@@ -1,4 +1,4 @@
-"""What ptxas says of kernels: registers, spills, and how many blocks a multiprocessor holds."""
+"""Registers, spills, and thread blocks per multiprocessor of kernels, from ptxas."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-# Limits of a multiprocessor: CUDA C++ Programming Guide, table "Technical Specifications per Compute
-# Capability". Registers are given to warps in units of 256.
+# Limits of a multiprocessor: CUDA C++ Programming Guide, table "Technical Specifications per
+# Compute Capability". Registers are given to warps in units of 256.
 _REGISTERS, _UNIT = 65536, 256
 _WARPS_AND_BLOCKS = {"sm_86": (48, 16), "sm_89": (48, 24), "sm_120": (48, 24)}
 _OTHERS = (64, 32)
@@ -19,7 +19,9 @@ _OTHERS = (64, 32)
 
 @dataclass(frozen=True)
 class Assembled:
-    """One kernel after ptxas: registers of a thread, bytes of registers that were spilled to memory."""
+    """One kernel after ptxas: registers of a thread,
+    bytes of registers that were spilled to memory.
+    """
 
     registers: int
     spilled_bytes: int
@@ -57,7 +59,8 @@ def _read(report: str) -> dict[str, Assembled]:
 def blocks_per_multiprocessor(
     registers: int, threads: int, shared_bytes: int, chip: Mapping[str, float], target: str
 ) -> int:
-    """How many blocks of a kernel a multiprocessor holds at once, by registers, warps and shared memory.
+    """How many blocks of a kernel a multiprocessor holds at once, by registers,
+    warps and shared memory.
 
     Args:
         registers: of a thread.

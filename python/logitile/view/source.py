@@ -1,4 +1,4 @@
-"""The user's text of a loss: the functions that lines of the stage `spec` come from."""
+"""The user's text of a loss: the functions from which the lines of stage `spec` come."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ logitile.kernel @packs_elsewhere(%n: index from tokens, %x: !logitile.view<?x40x
 
 logitile.kernel @unknown_op(%n: index from tokens) {
   scf.forall (%row) = (0) to (%n) step (64) {
-    // expected-error @+1 {{is not part of a kernel that this target knows}}
+    // expected-error @+1 {{is not an operation of kernels that this target supports}}
     %bits = arith.shli %row, %row : index
   }
 }

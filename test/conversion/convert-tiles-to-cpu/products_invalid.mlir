@@ -40,7 +40,7 @@ logitile.kernel @terms_of_products(%n: index from tokens, %g: !logitile.view<?x9
   %v = arith.constant 96 : index
   scf.forall (%row) = (0) to (%n) step (64) {
     %tile = logitile.contract %g, %w at [%row, %zero] over [%zero to %v] by 48 using panels : !logitile.view<?x96xf32, column_major>, !logitile.view<96x32xf32> -> !logitile.tile<64x32xf32>
-    // expected-error @+1 {{works on a tile that is laid out for another op; CPU kernels have no such use}}
+    // expected-error @+1 {{works on a tile that is laid out for another op; CPU kernels do not support that}}
     %sum = logitile.sparse_terms add %tile, [%c, %a] at [%row, %zero] below %n : !logitile.tile<64x32xf32>, [!logitile.view<?xi32>, !logitile.view<?xf32>]
     logitile.store %sum to %out at [%row, %zero] : !logitile.tile<64x32xf32> to !logitile.view<?x32xf32>
   }
@@ -111,7 +111,7 @@ logitile.kernel @terms_of_a_load(%n: index from tokens, %z: !logitile.view<?x32x
   %zero = arith.constant 0 : index
   scf.forall (%row) = (0) to (%n) step (64) {
     %tile = logitile.load %z at [%row, %zero] : !logitile.view<?x32xf32, column_major> -> !logitile.tile<64x32xf32>
-    // expected-error @+1 {{works on a tile that no contraction made}}
+    // expected-error @+1 {{works on a tile that is not the result of a contraction}}
     %exact = logitile.contract_sparse %tile, [%column, %coefficient], %w at [%row, %zero] below %n
         : !logitile.tile<64x32xf32>, [!logitile.view<?xi32>, !logitile.view<?xf32>], !logitile.view<96x32xf32>
     logitile.store %exact to %out at [%row, %zero] : !logitile.tile<64x32xf32> to !logitile.view<?x32xf32>

@@ -2,7 +2,7 @@
 // A function without code is refused, not left to a library.
 
 func.func @arctangent(%x: f32) -> f32 {
-  // expected-error @+1 {{is no function of the language; there is no code for it}}
+  // expected-error @+1 {{is not a function of the language, so there is no code for it}}
   %y = math.atan %x : f32
   return %y : f32
 }

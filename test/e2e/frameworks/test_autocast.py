@@ -1,5 +1,6 @@
-"""Under torch.autocast operands are rounded while they are packed: results are those of casted copies, bit by
-bit, but nobody makes the copies, and gradients are not rounded to the type of the products.
+"""Under torch.autocast operands are rounded while they are packed: results are those of casted
+copies, bit by bit, but nobody makes the copies, and gradients are not rounded to the type of the
+products.
 """
 
 import backends
@@ -28,7 +29,9 @@ def operands(seed=0, tokens=70, vocab=131, hidden=37):
 
 
 def check_same(head, given, casted, dtype, **inputs):
-    """A call under autocast is that with casted copies; its gradients have the types of what was given."""
+    """A call under autocast is that with casted copies;
+    its gradients have the types of what was given.
+    """
     with torch.autocast("cpu", dtype=dtype):
         out, gradients = head.value_and_grad(*given, **inputs)
     wanted, wide = head.value_and_grad(*casted, grad_dtype="float32", **inputs)
@@ -39,7 +42,7 @@ def check_same(head, given, casted, dtype, **inputs):
         assert torch.equal(gradient, wide[name].to(operand.dtype)), name
 
 
-# ---- numbers -----------------------------------------------------------------------------------------------
+# ---- numbers -------------------------------------------------------------------------------------
 
 
 @pytest.mark.contract("2 autocast")
@@ -71,7 +74,9 @@ def test_another_sixteen_bit_type_is_rounded():
 
 
 class Autocast(Sample):
-    """A sample whose operands are float32, rounded under autocast; its reference has the rounded ones."""
+    """A sample whose operands are float32, rounded under autocast;
+    its reference has the rounded ones.
+    """
 
     def run(self):
         exact = arguments(self.loss, 3, *SHAPE)
@@ -90,11 +95,12 @@ def test_gate(name, dtype, monkeypatch):
     Autocast(made.loss, made.given, made.options, made.wrt, made.cotangent).check()
 
 
-# ---- where autocast is seen --------------------------------------------------------------------------------
+# ---- where autocast is seen ----------------------------------------------------------------------
 
 
 @pytest.mark.emulated
-@pytest.mark.parametrize("reduction", ["mean", "none"])  # gradients early, and in a phase of their own
+# gradients early, and in a phase of their own
+@pytest.mark.parametrize("reduction", ["mean", "none"])
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_autograd(dtype, reduction):
     x, w, target = operands()
@@ -107,13 +113,14 @@ def test_autograd(dtype, reduction):
     casted = x.to(dtype), w.to(dtype)
     out, wide = head.value_and_grad(*casted, target=target, grad_output=up, grad_dtype="float32")
     assert torch.equal(loss, out)
-    rtol = 1e-5 if dtype == torch.float16 else 1e-2  # another schedule may round logit gradients otherwise
+    # another schedule may round logit gradients otherwise
+    rtol = 1e-5 if dtype == torch.float16 else 1e-2
     for name, leaf in zip(("hidden", "weight"), leaves, strict=True):
         torch.testing.assert_close(leaf.grad, wide[name], rtol=rtol, atol=rtol / 10)
 
 
 def test_a_layer_before_the_head():
-    """The usual step: the layer's result has autocast's type, the weights of the head are float32."""
+    """The usual step: the result of the layer has autocast's type, the head's weights float32."""
     x, w, target = operands()
     layer, w = torch.nn.Linear(x.shape[1], x.shape[1]), w.requires_grad_()
     with torch.autocast("cpu", dtype=torch.bfloat16):

@@ -1,7 +1,8 @@
-"""What a training loop like AXLearn's asks of a loss in chunks, on a small causal model of Flax Linen.
+"""What a training loop like AXLearn's asks of a loss in chunks,
+on a small causal model of Flax Linen.
 
-There the sequence is scanned in chunks, logits are made for one chunk at a time, and metrics of chunks are
-merged. Here a head cuts the tokens itself, and its metrics are per token.
+There the sequence is scanned in chunks, logits are made for one chunk at a time, and metrics of
+chunks are merged. Here a head cuts the tokens itself, and its metrics are per token.
 """
 
 import logitile as lt
@@ -15,7 +16,7 @@ Z_LOSS = 1e-3
 PAD = 3
 
 
-# ---- the loss of a training loop, dense and by a head ------------------------------------------------------
+# ---- the loss of a training loop, dense and by a head --------------------------------------------
 
 
 METRICS = ("cross_entropy", "z_loss", "correct", "index")
@@ -99,7 +100,9 @@ def missing(target, vocab, seed=1):
 
 
 def operands(batch, length, vocab=50, width=16, dtype="float32"):
-    """Hidden states [batch, length, width], weights [width, vocab], and targets, half of which are likely."""
+    """Hidden states [batch, length, width], weights [width, vocab], and targets,
+    half of which are likely.
+    """
     rng = np.random.default_rng(0)
     hidden = rng.normal(size=(batch, length, width))
     weight = rng.normal(size=(width, vocab)) / 2
@@ -108,10 +111,10 @@ def operands(batch, length, vocab=50, width=16, dtype="float32"):
     return jnp.asarray(hidden, dtype), jnp.asarray(weight, dtype), missing(jnp.asarray(target), vocab)
 
 
-# ---- chunks change nothing ---------------------------------------------------------------------------------
+# ---- chunks change nothing -----------------------------------------------------------------------
 
-# Lengths of sequences and of their chunks. The short ones are too small to be cut. The long ones have a last
-# chunk that is shorter.
+# Lengths of sequences and of their chunks. The short ones are too small to be cut. The long ones
+# have a last chunk that is shorter.
 LENGTHS = [(16, 8, False), (10, 8, False), (200, 64, True), (211, 32, False)]
 MORE = [(16, 7, True), (211, 32, True)]
 
@@ -146,7 +149,9 @@ def test_a_longer_sequence_is_cut():
 
 
 def test_metrics_of_chunks_need_no_merging():
-    """They are per token, and have the same bits for any number of chunks: so has any summary of them."""
+    """They are per token, and have the same bits for any number of chunks:
+    so has any summary of them.
+    """
     each = [Loop(50, chunks).step(*operands(4, 150))[0][1] for chunks in (1, 3, 8)]
     assert 0.2 < each[0]["accuracy"] < 0.8
     for other in each[1:]:
@@ -155,7 +160,9 @@ def test_metrics_of_chunks_need_no_merging():
 
 
 def test_micro_batches_are_merged_by_weight():
-    """A mean of means by clipped weights, a maximum by its own rule, gradients as a mean by weight too."""
+    """A mean of means by clipped weights, a maximum by its own rule,
+    gradients as a mean by weight too.
+    """
     hidden, weight, target = operands(6, 40)
     target = target.at[2:4].set(-1)  # one micro-batch has no target
     live = jnp.asarray(np.random.default_rng(2).random(target.shape), jnp.float32)
@@ -175,7 +182,7 @@ def test_micro_batches_are_merged_by_weight():
     assert_close(merged([part[1][1] for part in parts]), gradients[1])
 
 
-# ---- which targets count, and how much ---------------------------------------------------------------------
+# ---- which targets count, and how much -----------------------------------------------------------
 
 
 def test_float_weights_of_targets():
@@ -196,7 +203,7 @@ def test_a_batch_without_targets_gives_zero(chunks):
         assert not np.any(gradients[0]) and not np.any(gradients[1])
 
 
-# ---- AXLearn's own names, called as its causal model calls them --------------------------------------------
+# ---- AXLearn's own names, called as its causal model calls them ----------------------------------
 
 
 def average(hidden, weight, labels, live):
@@ -223,7 +230,7 @@ def test_gradients_of_the_weights_of_targets(scale):
 
 
 def test_metrics_of_each_chunk_of_a_scan():
-    """With `scan_chunk` the loss and its metrics are called in the rematerialised body of a scan."""
+    """With `scan_chunk`, the rematerialised body of a scan calls the loss and its metrics."""
     hidden, weight, target = operands(3, 40)
     labels = labels_of(target, 50)
 
@@ -253,7 +260,7 @@ def test_metrics_of_each_chunk_of_a_scan():
     assert_close(found, wanted)
 
 
-# ---- precision, and what is refused ------------------------------------------------------------------------
+# ---- precision, and what is refused --------------------------------------------------------------
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", pytest.param("float16", marks=pytest.mark.full)])
@@ -282,11 +289,11 @@ def test_what_is_refused():
         head(hidden, weight, target=jnp.full((4, 20), 0.05))
 
 
-# ---- memory and meshes -------------------------------------------------------------------------------------
+# ---- memory and meshes ---------------------------------------------------------------------------
 
 
 def test_sixteen_thousand_tokens_with_a_large_vocabulary():
-    """Dense float32 logits have 9.6 GB, those of 512 tokens 313 MB: half if CPUs multiply bfloat16."""
+    """Float32 logits have 9.6 GB, those of 512 tokens 313 MB: half on CPUs with bfloat16."""
     tokens, vocab = 16384, 153_600
     inputs = {name: lt.ShapeDtype((tokens,), dtype)
               for name, dtype in (("target", "int32"), ("token_weight", "float32"))}  # fmt: skip

@@ -1,4 +1,6 @@
-"""Losses in use, the library and canaries as JAX compiles and differentiates them, against the gate."""
+"""Losses in use, the library and canaries as JAX compiles and differentiates them,
+against the gate.
+"""
 
 import os
 

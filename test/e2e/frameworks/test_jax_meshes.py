@@ -1,4 +1,5 @@
-"""Losses on meshes of four devices of the host: tokens on one axis, the vocabulary on another, or on both.
+"""Losses on meshes of four devices of the host: tokens on one axis,
+the vocabulary on another, or on both.
 
 Plain jax.jit partitions a head by itself. Results are compared with float64, as on one device.
 """
@@ -83,7 +84,7 @@ def test_losses_in_use_and_canaries(name, monkeypatch):
     on_mesh(canary(name, SHAPE)).check()
 
 
-# ---- cross entropy in every place --------------------------------------------------------------------------
+# ---- cross entropy in every place ----------------------------------------------------------------
 
 
 def operands(dtype="float32"):
@@ -201,7 +202,8 @@ def test_lists_are_those_of_the_whole_vocabulary(shape, kind):
         gradients = jax.grad(lambda *given: step(*given).loss, (0, 1))
         close(jax.jit(gradients)(*placed), gradients(hidden, weight, target))
         sizes = gathered(jax.jit(step).lower(*placed).compile().as_text())
-    lists = 2 * shape[1] * 5 * 4 * 8 // shape[0]  # values and indices, slices, places, tokens of a device
+    # values and indices, slices, places, tokens of a device
+    lists = 2 * shape[1] * 5 * 4 * 8 // shape[0]
     assert max(sizes) <= lists
 
 
@@ -327,7 +329,7 @@ def test_means_over_all_tokens_of_the_mesh(divisor, all_ignored):
             np.testing.assert_allclose(np.asarray(array), np.asarray(expected), rtol=2e-5, atol=1e-6)
 
 
-# ---- meshes with explicit axes, and jax.shard_map ----------------------------------------------------------
+# ---- meshes with explicit axes, and jax.shard_map ------------------------------------------------
 
 
 @pytest.mark.contract("6 meshes")

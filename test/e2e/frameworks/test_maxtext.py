@@ -1,7 +1,8 @@
-"""What a training loop like MaxText's asks of its vocabulary tiling, on small models of Flax Linen and NNX.
+"""What a training loop like MaxText's asks of its vocabulary tiling,
+on small models of Flax Linen and NNX.
 
-There the tokens are cut in tiles, and the logits of one tile are made at a time, in forward and again in
-backward. The NNX model is that of examples/jax_mesh.py.
+There the tokens are cut in tiles, and the logits of one tile are made at a time, in forward and
+again in backward. The NNX model is that of examples/jax_mesh.py.
 """
 
 from types import SimpleNamespace
@@ -65,7 +66,7 @@ def with_gradients(function):
     return jax.jit(jax.value_and_grad(function, (0, 1), has_aux=True))
 
 
-# ---- tiles change nothing ----------------------------------------------------------------------------------
+# ---- tiles change nothing ------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("is_tied", [pytest.param(False, marks=pytest.mark.full), True])
@@ -157,7 +158,7 @@ def test_the_z_loss_is_a_number_alone():
     )
 
 
-# ---- MaxText's own names, called as its training step calls them -------------------------------------------
+# ---- MaxText's own names, called as its training step calls them ---------------------------------
 
 METHOD = "logits_from_hidden_states_for_vocab_tiling"
 
@@ -175,7 +176,9 @@ class OutputLayer(nn.Module):
 
 
 def test_gradient_accumulation_of_boxed_parameters():
-    """Gradients of a scan over micro-batches come in the boxes of the parameters, and are those of all."""
+    """Gradients of a scan over micro-batches come in the boxes of the parameters,
+    and are those of all.
+    """
     model, (hidden, _, target, segments) = OutputLayer(), operands()
     params = model.init(jax.random.key(0), hidden[0], True, method=METHOD)
     config = SimpleNamespace(num_vocab_tiling=4, z_loss_multiplier=Z_LOSS, enable_dropout=False)
@@ -199,7 +202,7 @@ def test_gradient_accumulation_of_boxed_parameters():
     assert_close(found, wanted)
 
 
-# ---- precision ---------------------------------------------------------------------------------------------
+# ---- precision -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("dtype", ["bfloat16", pytest.param("float16", marks=pytest.mark.full)])
@@ -223,7 +226,7 @@ def test_gradients_are_summed_in_float32(dtype):
     assert errors[0] < 2 * rounded_once, (errors, rounded_once)
 
 
-# ---- what is differentiated, and what is kept for it -------------------------------------------------------
+# ---- what is differentiated, and what is kept for it ---------------------------------------------
 
 
 def test_the_head_alone_is_differentiated(transformer):
@@ -247,11 +250,12 @@ def test_what_is_kept_for_backward(transformer):
     count, of_head = tokens[:, 1:].size, (jax_mesh.WIDTH, jax_mesh.VOCAB)
     of_blocks = {leaf.shape for leaf in jax.tree.leaves(rest["blocks"]) if leaf.ndim > 1} - {of_head}
     assert of_blocks and not of_blocks & set(kept)
-    assert kept.count(of_head) == 1  # its gradient; the wide layers of the blocks have the same shape
+    # its gradient; the wide layers of the blocks have the same shape
+    assert kept.count(of_head) == 1
     assert max(int(np.prod(shape)) for shape in kept) < count * jax_mesh.VOCAB
 
 
-# ---- meshes ------------------------------------------------------------------------------------------------
+# ---- meshes --------------------------------------------------------------------------------------
 
 
 def test_weights_of_fsdp_are_gathered_once():

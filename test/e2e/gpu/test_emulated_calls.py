@@ -1,4 +1,5 @@
-"""Ways to call a head, on the emulator of a GPU: slices, autograd, buffers of gradients, strides and layouts.
+"""Ways to call a head, on the emulator of a GPU: slices, autograd, buffers of gradients,
+strides and layouts.
 
 The emulator fails calls whose kernels have faults, so numbers are all that is left to compare.
 """
@@ -42,7 +43,7 @@ def assert_close(found, wanted):
         torch.testing.assert_close(mine, other, rtol=2e-5, atol=2e-6)
 
 
-# ---- slices ------------------------------------------------------------------------------------------------
+# ---- slices --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -58,10 +59,11 @@ def test_slices_of_sixteen_bits(name):
     sliced(*LOSSES[name], "bfloat16").check_all(CUTS[1:2])
 
 
-# ---- torch -------------------------------------------------------------------------------------------------
+# ---- torch ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("reduction", ["mean", "none"])  # gradients early, and in a phase of their own
+# gradients early, and in a phase of their own
+@pytest.mark.parametrize("reduction", ["mean", "none"])
 def test_autograd(reduction, order):
     x, w, target = operands()
     cotangent = torch.randn(len(x), generator=torch.Generator().manual_seed(1))
@@ -75,7 +77,8 @@ def test_autograd(reduction, order):
     assert_close(*on_both(call, reduction=reduction))
 
 
-# The gradient of a row is written in runs of two numbers where each begins at a multiple of 8 bytes.
+# The gradient of a row is written in runs of two numbers where each begins at a
+# multiple of 8 bytes.
 ROWS = {
     "all rows at multiples": (0, 0),
     "no row": (1, 1),
@@ -101,7 +104,8 @@ def test_buffers_of_gradients(before, behind, order):
 
 @pytest.mark.parametrize(("dtype", "vocab"), [(torch.bfloat16, 9300), (torch.float32, 3100)])
 def test_parts_of_the_vocabulary(dtype, vocab, monkeypatch):
-    """Few tokens, many entries: the gradient of hidden states is a sum of parts, and its bits never change.
+    """Few tokens, many entries: the gradient of hidden states is a sum of parts,
+    and its bits never change.
 
     Tokens that count have one tile fewer than all.
     """
@@ -137,7 +141,7 @@ def test_strides_and_layouts(chunks):
     assert_close(*on_both(call, weight_layout="dv", chunks=chunks))
 
 
-# ---- NumPy -------------------------------------------------------------------------------------------------
+# ---- NumPy ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])

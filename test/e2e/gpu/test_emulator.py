@@ -1,7 +1,8 @@
-"""The suites of the CPU on the emulator of a GPU, which checks calls for faults in several orders of threads.
+"""The suites of the CPU on the emulator of a GPU,
+which checks calls for faults in several orders of threads.
 
-Shapes are one or two tiles and a ragged rest on each axis: the emulator makes some hundred million operations
-a second. Other tests run there as they are (`emulated`).
+Shapes are one or two tiles and a ragged rest on each axis: the emulator makes some hundred million
+operations a second. Other tests run there as they are (`emulated`).
 """
 
 import dataclasses
@@ -38,18 +39,22 @@ ON_EMULATOR = pytest.mark.parametrize("backend", [EMULATOR], indirect=True)
 pytestmark = ON_EMULATOR
 
 
-# ---- losses ------------------------------------------------------------------------------------------------
+# ---- losses --------------------------------------------------------------------------------------
 
 
 def with_small_tiles(made):
-    """More of them, in half the time; where there is no budget, which is one for tiles of the table."""
+    """More of them, in half the time; where there is no budget,
+    which is one for tiles of the table.
+    """
     if "workspace" in made.options:
         return made
     return dataclasses.replace(made, options=made.options | {"tiles": SMALL_TILES})
 
 
 def two_orders(number):
-    """Orders of threads where many schedules meet many losses: that of the program, and one of the others."""
+    """Orders of threads where many schedules meet many losses: that of the program,
+    and one of the others.
+    """
     return SEEDS[0], SEEDS[1 + number % 2]
 
 
@@ -71,7 +76,9 @@ def test_every_loss(index, name, monkeypatch):
     ("bfloat16", "TN=96,TD=96"), ("float16", "TN=64,TD=192"), ("float32", "TM=96,TN=96,TD=96"),
 ])  # fmt: skip
 def test_tiles_that_are_no_powers_of_two(dtype, tiles, monkeypatch):
-    """Warps have blocks of 48 or 96 entries, and the last round of copies is for some of the threads."""
+    """Warps have blocks of 48 or 96 entries,
+    and the last round of copies is for some of the threads.
+    """
     made = sample("plain", dtype, (130, 300, 200))
     made.head.options = dataclasses.replace(made.head.options, tiles=tiles)
     check_orders(made, monkeypatch)
@@ -132,7 +139,7 @@ def test_every_canary_on_its_data(index, name, data, monkeypatch):
         check_orders(one, monkeypatch, two_orders(index))
 
 
-# ---- random losses -----------------------------------------------------------------------------------------
+# ---- random losses -------------------------------------------------------------------------------
 
 
 def check_random(seed, monkeypatch):
@@ -154,7 +161,7 @@ def test_more_random_losses(seed, monkeypatch):
     check_random(seed, monkeypatch)
 
 
-# ---- tails -------------------------------------------------------------------------------------------------
+# ---- tails ---------------------------------------------------------------------------------------
 
 VOCABS, HIDDENS, TOKENS = (1, 129, 50257, 152063), (1, 7, 9, 300, 4096), (0, 1, 37, 300)
 
@@ -221,12 +228,14 @@ def test_several_tiles_in_a_vocab_split(monkeypatch):
 
 @pytest.mark.full
 def test_tiles_of_rows_in_several_groups(monkeypatch):
-    """Hidden states so long that those of four tiles fill a group's share of the L2: two tiles are left."""
+    """Hidden states so long that those of four tiles fill a group's share of the L2:
+    two tiles are left.
+    """
     made = with_small_tiles(tailed(33, 2**16, 161, "bfloat16", unaligned=False))
     check_orders(dataclasses.replace(made, wrt=()), monkeypatch, SEEDS[:1])
 
 
-# ---- tile configurations -----------------------------------------------------------------------------------
+# ---- tile configurations -------------------------------------------------------------------------
 
 
 @lt.loss
@@ -249,7 +258,7 @@ KIND = EMULATOR.partition(":")[0]
 
 
 def skip_what_the_gpu_cannot_run(target):
-    """Code runs on the GPU that it is made for, and on later ones; that of a variant on no other."""
+    """Code runs on its own GPU and on later ones. Code of a variant (sm_90a) runs there alone."""
     if not is_on_gpu(EMULATOR):
         return
     gpu = _native.device_target("cuda")
@@ -269,7 +278,7 @@ def test_every_tile_configuration(target, values, monkeypatch):
         dataclasses.replace(made, options=made.options | {"backend": target}).check()
 
 
-# ---- orders ------------------------------------------------------------------------------------------------
+# ---- orders --------------------------------------------------------------------------------------
 
 
 @pytest.mark.skipif(is_on_gpu(EMULATOR), reason="a GPU has an order of its own")

@@ -1,4 +1,8 @@
-"""Gradients that the first sweep stores, but for a factor of each token: GPUs, operands of bfloat16."""
+"""Gradients that the first sweep stores, but for a factor of each token:
+GPUs, operands of bfloat16.
+"""
+
+import dataclasses
 
 import logitile as lt
 import numpy as np
@@ -6,7 +10,7 @@ import pytest
 from backends import CPU, jit
 from gate import Sample
 from random_specs import numpy_dtype
-from schedules import plans, scheduled
+from schedules import gradients_apart, plans, scheduled
 
 TOKENS, VOCAB, HIDDEN = 70, 700, 40
 BFLOAT16 = numpy_dtype("bfloat16")
@@ -52,8 +56,33 @@ def independent(z: lt.Logits, sign: lt.Token[float]):
     return sign * lt.sum(lt.log1p(lt.exp(-lt.abs(z))) + lt.maximum(z, 0))
 
 
+@lt.loss
+def rewarded_by_another_model(z: lt.Logits, judge: lt.Logits, y: lt.Token[int]):
+    return lt.stop_gradient(judge[y]) * (lt.logsumexp(z) - z[y])
+
+
+@lt.loss
+def where_some_are_allowed(z: lt.Logits, y: lt.Token[int], some: lt.Token[bool], allowed: lt.Dense[bool]):
+    x = lt.where(allowed, z, float("-inf"))
+    return lt.where(some, lt.logsumexp(x) - x[y], 0.0)
+
+
+@lt.loss
+def cooled(z: lt.Logits, y: lt.Token[int]):
+    x = 0.37 * z
+    return lt.logsumexp(x) - x[y]
+
+
+@lt.loss
+def cooled_squares(z: lt.Logits, y: lt.Token[int]):
+    x = 0.37 * lt.square(z)
+    return lt.logsumexp(x) - x[y]
+
+
 def operands(std=1.0, peak=0.0):
-    """Hidden states and a weight, whose logits have that spread; `peak` is added to the last of them."""
+    """Hidden states and a weight, whose logits have that spread;
+    `peak` is added to the last of them.
+    """
     random = np.random.default_rng(3)
     hidden = random.standard_normal((TOKENS, HIDDEN))
     weight = random.standard_normal((VOCAB, HIDDEN)) * std / np.sqrt(HIDDEN)
@@ -102,10 +131,50 @@ def test_it_is_the_gradient(loss, kind):
             assert ("repair" in launches(made)) == (loss is not independent)
 
 
+def test_the_same_sweep_picks_logits_of_another_projection():
+    """They are those at the target, and not what the gradient there is made of."""
+    hidden, weight = operands(std=4.0)
+    likely = np.argmax(hidden.astype(np.float32) @ weight.astype(np.float32).T, 1)
+    given = {"z": (hidden, weight), "judge": (-hidden, weight), "y": likely}
+    cotangent = {"loss": np.ones(TOKENS, np.float32)}
+    wrt = ("z.hidden", "z.weight")
+    with gradients_apart(True):
+        made = Sample(rewarded_by_another_model, given, {"reduction": "none"}, wrt, cotangent)
+        made.check()
+    assert "repair" in launches(made)
+
+
+@pytest.mark.contract("3 branch")
+def test_a_branch_that_is_not_taken_is_no_part_of_sums_over_tokens():
+    """No column is allowed for some tokens: their factor would be NaN."""
+    allowed = np.random.default_rng(5).random((TOKENS, VOCAB)) < 0.7
+    allowed[::3] = False
+    some = allowed.any(1)
+    given = {"z": operands(), "y": np.argmax(allowed, 1), "some": some, "allowed": allowed}
+    cotangent = {"loss": np.ones(TOKENS, np.float32)}
+    made = Sample(where_some_are_allowed, given, {"reduction": "none"}, ("hidden", "weight"), cotangent)
+    found = made.check()
+    assert "repair" in launches(made)
+    assert not found["grad z.hidden"][~some].any()
+
+
 @pytest.mark.parametrize("peak", [40.0, 90.0, 300.0, 3000.0])
 @pytest.mark.parametrize("loss", [plain, two_targets])
 def test_logits_far_above_those_of_the_first_columns(loss, peak):
     sample(loss, operands(peak=peak)).check()
+
+
+@pytest.mark.parametrize("loss, peak", [(cooled, 3e4), (cooled, 3e7), (cooled_squares, 3e3)])
+def test_multiples_of_large_logits(loss, peak):
+    """Multiples of the maximum and of the reference would be rounded before their difference."""
+    hidden, weight = operands(peak=peak)
+    sample(loss, (hidden, np.roll(weight, 1, 0))).check()
+
+
+def test_factors_of_small_cotangents_have_all_their_digits():
+    made = sample(plain, operands(peak=40.0))
+    cotangent = {name: up * np.float32(1e-24) for name, up in made.cotangent.items()}
+    dataclasses.replace(made, cotangent=cotangent).check()
 
 
 def test_some_tokens_are_far_above_and_others_are_not():

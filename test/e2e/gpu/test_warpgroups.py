@@ -1,16 +1,21 @@
-"""Losses whose logits are products of warpgroups, on the emulator of sm_90a or on a GPU that is one.
+"""Losses whose logits are products of warpgroups,
+on the emulator of sm_90a or on a GPU that is one.
 
-Shapes are one or two tiles and a ragged rest on each axis, or none. test_emulator.py has what is the same
-for all GPUs.
+Shapes are one or two tiles and a ragged rest on each axis, or none.
+test_emulator.py has what is the same for all GPUs.
 """
 
 import dataclasses
 import itertools
 
+import logitile as lt
+import numpy as np
 import pytest
 from backends import EMULATOR, SEEDS, check_orders, is_on_gpu
 from cases import CASES
+from gate import Sample
 from logitile import _native
+from random_specs import numpy_dtype
 from schedules import kind_of_loss, other_kind, records, scheduled
 from test_emulator import BEYOND_HALF, SHAPE, tailed, two_orders
 from test_kernel_work import check_work
@@ -55,7 +60,7 @@ def test_every_loss_under_another_schedule(index, name, monkeypatch):
 
 @pytest.mark.parametrize("index, shape", list(enumerate(SHAPES)))
 def test_tails(index, shape, monkeypatch):
-    """Some of operands that start in the middle of 16 bytes, for which there is a loop of its own."""
+    """Some operands start in the middle of 16 bytes. There is a separate loop for them."""
     check_orders(tailed(*shape, DTYPES[index % 2], unaligned=index % 4 == 3), monkeypatch)
 
 
@@ -130,7 +135,7 @@ def barriers(made):
 
 @pytest.mark.skipif(is_on_gpu(TARGET), reason="GPUs do not count")
 def test_operands_come_as_boxes():
-    """The loop over a shared axis then has no barriers; threads that copy need one for each block."""
+    """The loop over a shared axis has no barriers then. Copying threads need one per block."""
     short, long, copied = (
         barriers(tailed(130, hidden, 129, "bfloat16", unaligned))
         for hidden, unaligned in ((64, False), (640, False), (640, True))
@@ -148,3 +153,18 @@ def test_a_tile_with_tokens_that_do_not_count_is_copied(monkeypatch):
     targets = made.given["target"].copy()
     targets[::3] = -100
     check_orders(dataclasses.replace(made, given=made.given | {"target": targets}), monkeypatch)
+
+
+@lt.loss
+def thinned(z: lt.Logits, y: lt.Token[int], far: lt.Vocab[bool], seed: lt.Scalar[int]):
+    x = lt.where(lt.uniform(seed) < 0.8, lt.where(far, z - 100.0, z), 0.0)
+    return lt.logsumexp(x) - x[y]
+
+
+@pytest.mark.parametrize("vocab", [125, 126, 127, 255])
+def test_rows_whose_padding_ends_with_a_tile(vocab):
+    """Threads that read what was stored read some of the padding with it."""
+    rng = np.random.default_rng(0)
+    z = tuple(rng.normal(size=(count, 72)).astype(numpy_dtype("bfloat16")) for count in (17, vocab))
+    given = {"z": z, "y": rng.integers(0, vocab, 17), "far": rng.random(vocab) < 0.5, "seed": np.int32(5)}
+    Sample(thinned, given, {"reduction": "sum"}, ("hidden", "weight"), {"loss": 1.0}).check()

@@ -1,4 +1,5 @@
-"""Losses with lists at unusual sizes and with unusual tokens: compiled calls against the float64 reference.
+"""Losses with lists at unusual sizes and with unusual tokens:
+compiled calls against the float64 reference.
 
 Usual sizes, 16-bit types and schedules are in test_read_lists.py.
 """
@@ -9,12 +10,13 @@ import pytest
 import torch
 
 BACKENDS = pytest.mark.parametrize("backend", ["cpu", "emu:sm_80", "emu:sm_90a"])
-SIZES = [(1, 1, 1, 1), (3, 5, 17, 50), (19, 33, 131, 50), (5, 16, 257, 200), (130, 7, 64, 3)]  # N, D, V, K
+# N, D, V, K
+SIZES = [(1, 1, 1, 1), (3, 5, 17, 50), (19, 33, 131, 50), (5, 16, 257, 200), (130, 7, 64, 3)]
 
 
 @lt.loss
 def pulled(z: lt.Logits, ids: lt.Token[int, lt.K], t: lt.Token[float, lt.K], w: lt.Token[float]):
-    """A list, a function of it that is bent, values of tokens, and a reduction that is beside it."""
+    """A list, a nonlinear function of it, values of tokens, and a reduction beside it."""
     valid = lt.valid(ids)
     gap = lt.where(valid, lt.log_softmax(z)[ids] - t, 0.0)
     bent = lt.sum(lt.softplus(gap) - lt.clamp(gap, -1.0, 1.0))

@@ -1,4 +1,6 @@
-"""Places of lists of computed values, and lists whose values depend on other lists, beside the reference."""
+"""Places of lists of computed values, and lists whose values depend on other lists,
+beside the reference.
+"""
 
 import backends
 import logitile as lt
@@ -10,7 +12,8 @@ pytestmark = pytest.mark.emulated
 TOKENS, HIDDEN, VOCAB = 9, 12, 150
 MASKED = -float("inf")
 
-# What a list is made of: a part of the logits, and something that is the same for all entries of a token.
+# What a list is made of: a part of the logits,
+# and something that is the same for all entries of a token.
 COMPUTED = {
     "bias": lambda z, b, n: lt.log_softmax(z + b),
     "quotient": lambda z, b, n: lt.log_softmax(z / n),

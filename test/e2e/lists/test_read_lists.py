@@ -1,4 +1,4 @@
-"""Whole Token[..., K] inputs as lists: compiled losses and gradients against the float64 reference."""
+"""Whole Token[..., K] inputs as lists: losses and gradients against the float64 reference."""
 
 import logitile as lt
 import pytest
@@ -31,7 +31,8 @@ def variance(z: lt.Logits, ids: lt.Token[int, lt.K], t: lt.Token[float, lt.K]):
 def scaled_by_a_sum(z: lt.Logits, ids: lt.Token[int, lt.K], t: lt.Token[float, lt.K]):
     scale = lt.sigmoid(lt.sum(t))  # known before the first sweep
     first = lt.log_softmax(z * scale)[ids]
-    known = lt.sum(lt.where(lt.valid(ids), first, 0.0)) / lt.vocab_size()  # known before the second one
+    # known before the second one
+    known = lt.sum(lt.where(lt.valid(ids), first, 0.0)) / lt.vocab_size()
     return lt.logsumexp(z * lt.cos(known)) - known
 
 
@@ -53,7 +54,7 @@ LOSSES = [distilled, distances, variance, scaled_by_a_sum, ranked, two_lengths]
 
 
 def inputs_of(loss, places, dtype):
-    """Arguments in leading dimensions [N]; some indices are ignored, and some name an entry twice."""
+    """Arguments in leading dimensions [N]. Some indices are ignored, some name an entry twice."""
     random = torch.Generator().manual_seed(places)
     hidden = torch.randn(N, D, generator=random).to(dtype)
     weight = (torch.randn(V, D, generator=random) * 0.3).to(dtype)

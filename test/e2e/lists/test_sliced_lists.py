@@ -1,4 +1,6 @@
-"""Lists of `lt.topk` on slices of the vocabulary, all of them in one process: they are those of the whole."""
+"""Lists of `lt.topk` on slices of the vocabulary, all of them in one process:
+they are those of the whole.
+"""
 
 import backends
 import logitile as lt
@@ -186,7 +188,7 @@ def test_entries_that_are_drawn(name):
         np.testing.assert_allclose(found.processed_logprob, whole.processed_logprob, rtol=1e-5, atol=1e-6)
 
 
-# ---- states ------------------------------------------------------------------------------------------------
+# ---- states --------------------------------------------------------------------------------------
 
 
 def test_what_a_slice_sends():

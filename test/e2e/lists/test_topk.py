@@ -1,4 +1,6 @@
-"""lt.topk beside torch.topk of float64 logits: types, sizes, masks, chunks, threads, gradients beside it."""
+"""lt.topk beside torch.topk of float64 logits: types, sizes, masks, chunks, threads,
+gradients beside it.
+"""
 
 import logitile as lt
 import numpy as np
@@ -15,7 +17,9 @@ def best(z: lt.Logits, *, k: int = 3):
 
 
 def pair(tokens, hidden, vocab, dtype="float32", seed=0):
-    """Numbers whose products are exact in float32, so that the order is that of float64 in every type."""
+    """Numbers whose products are exact in float32,
+    so that the order is that of float64 in every type.
+    """
     generator = torch.Generator().manual_seed(seed)
     arrays = (torch.randint(-8, 9, (n, hidden), generator=generator) / 8 for n in (tokens, vocab))
     return [array.to(TYPES[dtype]) for array in arrays]

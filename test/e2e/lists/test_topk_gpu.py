@@ -1,4 +1,6 @@
-"""Lists and their places on the emulated GPU: the same as on CPUs, and samples of the largest entries."""
+"""Lists and their places on the emulated GPU: the same as on CPUs,
+and samples of the largest entries.
+"""
 
 import logitile as lt
 import numpy as np
@@ -16,7 +18,9 @@ def best(z: lt.Logits, *, k: int = 3):
 
 
 def pair(tokens, hidden, vocab, dtype="float32", seed=0):
-    """Numbers whose products are exact in float32, so that the order is that of float64 in every type."""
+    """Numbers whose products are exact in float32,
+    so that the order is that of float64 in every type.
+    """
     generator = torch.Generator().manual_seed(seed)
     arrays = (torch.randint(-8, 9, (n, hidden), generator=generator) / 8 for n in (tokens, vocab))
     return [array.to(TYPES[dtype]) for array in arrays]
@@ -70,7 +74,9 @@ def test_two_lists_of_other_values_and_ignored_tokens():
 
 
 def test_a_list_beside_a_dense_input_and_logits_that_are_stored():
-    """The update of lists reads tiles of inputs, as that of the row state does: before logits are written."""
+    """The update of lists reads tiles of inputs, as that of the row state does:
+    before logits are written.
+    """
 
     @lt.loss
     def masked(z: lt.Logits, target: lt.Token[int], allowed: lt.Dense[bool], least: lt.Token[float]):

@@ -1,4 +1,5 @@
-"""Losses of the k largest entries and their gradients: compiled calls against the float64 reference.
+"""Losses of the k largest entries and their gradients:
+compiled calls against the float64 reference.
 
 The reference is beside torch in test/python/test_topk.py. Slices of the vocabulary are in
 test_sliced_lists.py.
@@ -10,12 +11,13 @@ import pytest
 import torch
 
 BACKENDS = pytest.mark.parametrize("backend", ["cpu", "emu:sm_80", "emu:sm_90a"])
-SIZES = [(1, 4, 1, 1), (3, 5, 7, 5), (19, 33, 131, 64), (9, 16, 403, 300), (130, 7, 64, 3)]  # N, D, V, k
+# N, D, V, k
+SIZES = [(1, 4, 1, 1), (3, 5, 7, 5), (19, 33, 131, 64), (9, 16, 403, 300), (130, 7, 64, 3)]
 
 
 @lt.loss
 def own(z: lt.Logits, t: lt.Dense[float], b: lt.Vocab[float], w: lt.Token[float], *, k: int = 5):
-    """The entropy of the best entries, other values at their indices, one place, and a reduction."""
+    """The entropy of the best entries, values at their indices, one place, and a reduction."""
     values, ids = lt.topk(lt.log_softmax(z + b), k)
     distance = lt.sum(lt.exp(values) * (values - lt.stop_gradient(t)[ids] * b[ids]))
     return w * distance + lt.mean(values) * values[-1] + 0.1 * lt.logsumexp(z)
@@ -30,7 +32,9 @@ def capped(z: lt.Logits, w: lt.Token[float], *, k: int = 5):
 
 @lt.loss
 def distilled(z: lt.Logits, teacher: lt.Logits, temperature: lt.Scalar, *, k: int = 5):
-    """The student's logits at the indices of the teacher's best entries, which have a gradient as well."""
+    """The student's logits at the indices of the teacher's best entries,
+    which have a gradient as well.
+    """
     values, ids = lt.topk(lt.log_softmax(teacher / temperature), k)
     return lt.sum(lt.exp(values) * (values - lt.log_softmax(z / temperature)[ids]))
 

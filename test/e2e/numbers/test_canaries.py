@@ -1,6 +1,8 @@
-"""Losses that no compiler of cross entropies would get right, on data that is not kind, under every schedule.
+"""Losses that no compiler of cross entropies would get right, on data that is not kind,
+under every schedule.
 
-None of them has code of its own anywhere: who finds one of their names in the compiler has found a mistake.
+None of them has code of its own anywhere:
+who finds one of their names in the compiler has found a mistake.
 """
 
 import dataclasses
@@ -122,7 +124,7 @@ def test_a_canary_in_every_budget(name, monkeypatch):
         check_memory(limited)
 
 
-# ---- rows without an entry ---------------------------------------------------------------------------------
+# ---- rows without an entry -----------------------------------------------------------------------
 
 
 @pytest.mark.emulated("full")

@@ -1,4 +1,6 @@
-"""Where one entry of the vocabulary has the whole probability, gradients are sums of parts that cancel."""
+"""Where one entry of the vocabulary has the whole probability,
+gradients are sums of parts that cancel.
+"""
 
 import logitile as lt
 import numpy as np

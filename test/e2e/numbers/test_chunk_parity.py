@@ -1,5 +1,5 @@
-"""Chunks and budgets change where and when numbers are made, not which: ragged counts, ignored tokens in
-one chunk only, budgets from the least to what keeps everything.
+"""Chunks and budgets change where and when numbers are made, not which: ragged counts, ignored
+tokens in one chunk only, budgets from the least to what keeps everything.
 """
 
 import dataclasses
@@ -58,7 +58,7 @@ def two_threads(monkeypatch):
     monkeypatch.setenv("LOGITILE_NUM_THREADS", "2")
 
 
-# ---- chunks ------------------------------------------------------------------------------------------------
+# ---- chunks --------------------------------------------------------------------------------------
 
 IGNORED = {"none": slice(0, 0), "of the first chunk": slice(0, 400), "of the last chunk": slice(940, TOKENS),
            "of a chunk between": slice(512, 640)}  # fmt: skip
@@ -72,7 +72,8 @@ def test_the_bits_of_losses_and_of_hidden_gradients_do_not_depend_on_chunks(loss
     results, numbers = {}, CHUNKS if backend == CPU else EMULATED
     for chunks in numbers:
         made = sample(loss, dtype, IGNORED[ignored], chunks=chunks)
-        results[chunks] = made.check() if chunks in (3, 16) else made.run()  # the weight's gradient too
+        # the weight's gradient too
+        results[chunks] = made.check() if chunks in (3, 16) else made.run()
         counted = TOKENS - len(range(*IGNORED[ignored].indices(TOKENS)))
         if backend != CPU:
             counted = TOKENS  # a GPU does not tell the host
@@ -97,7 +98,9 @@ def test_there_may_be_more_chunks_than_tokens(tokens, split):
 @pytest.mark.emulated("full")
 @pytest.mark.contract("2 mean")
 def test_a_mean_is_none_of_chunk_means():
-    """The tokens of one chunk are ignored but one: it must not weigh as much as all of another chunk."""
+    """The tokens of one chunk are ignored but one:
+    it must not weigh as much as all of another chunk.
+    """
     made = sample(weighted, "float32", slice(1, 900), chunks=4)
     whole = made.reference()["loss"]
     per_token = dataclasses.replace(made, options={**made.options, "reduction": "none"}, wrt=()).reference()
@@ -109,7 +112,7 @@ def test_a_mean_is_none_of_chunk_means():
     assert abs(found - whole) <= 1e-5 * abs(whole)
 
 
-# ---- budgets -----------------------------------------------------------------------------------------------
+# ---- budgets -------------------------------------------------------------------------------------
 
 
 @pytest.mark.contract("2 workspace", "2 budgets agree")
@@ -133,5 +136,6 @@ def test_every_budget_gives_the_same_numbers_in_the_memory_that_is_told(loss, dt
                 assert explained.workspace_bytes == told[-1] <= budget
     assert told[-1] < told[0] / 1.5, told
     for one, other in itertools.combinations(range(len(told)), 2):
-        if abs(told[one] - told[other]) > 0.05 * told[0]:  # other schedules may need a little more again
+        # other schedules may need a little more again
+        if abs(told[one] - told[other]) > 0.05 * told[0]:
             assert (told[one] > told[other]) == (measured[one] > measured[other]), (told, measured)

@@ -1,7 +1,8 @@
 """One expression has one value, wherever it is made.
 
-A logsumexp, a maximum, a pick and a comparison of the same expression see the same rounded numbers. So a
-logarithm of a probability is never above 0, a value equals its own maximum, and a softmax of one entry is 1.
+A logsumexp, a maximum, a pick and a comparison of the same expression see the same rounded numbers.
+So a logarithm of a probability is never above 0, a value equals its own maximum, and a softmax of
+one entry is 1.
 """
 
 import logitile as lt
@@ -100,7 +101,7 @@ def test_an_expression_agrees_with_its_own_maximum_and_pick(of, scale):
 
 
 def at_selected_entries(of):
-    """Counts of entries that equal the one at an index that is selected per token: at least 1 each."""
+    """Counts of entries that equal the one at a per-token index: at least 1 each."""
 
     @lt.loss
     def loss(
@@ -158,7 +159,7 @@ def relative(z: lt.Logits, y: lt.Token[int], n: lt.Token[float], b: lt.Token[flo
 @pytest.mark.contract("5 one value")
 @pytest.mark.parametrize("scale", [1e2, 1e5, 1e9], ids=str)
 def test_scaled_distances_from_an_entry_are_zero_at_it(scale):
-    """At sure tokens the results are exactly 0 or 1; any other rounding of the entry would be left."""
+    """For sure tokens results are exactly 0 or 1. Any other rounding of the entry would show."""
     rng = np.random.default_rng(1)
     given = {name: item for name, item in inputs(scale).items() if name in ("z", "y")}
     numbers = {"n": 100 + 50 * rng.random(TOKENS), "b": 0.01 * rng.random(TOKENS)}
@@ -331,7 +332,7 @@ def distances_from_the_largest(z: lt.Logits, s: lt.Scalar, u: lt.Vocab[float]):
 @pytest.mark.contract("5 one value")
 @pytest.mark.parametrize("scale", [1e4, 1e11, 1e20, 1e30], ids=str)
 def test_a_logsumexp_of_large_numbers_keeps_its_logarithm(scale):
-    """Of three largest entries it is log 3, at sizes where float64 loses that beside the maximum."""
+    """For three equal largest entries it is log 3, where float64 loses that beside the maximum."""
     weight = np.repeat(np.float32([1.0, 0.5]), [3, VOCAB - 3])[:, None]
     hidden = np.linspace(scale, 2 * scale, TOKENS, dtype=np.float32)[:, None]
     given = {"z": (hidden, weight), "s": np.float32(0.37), "u": np.zeros(VOCAB, np.float32)}
@@ -346,7 +347,9 @@ def beside_what_cancels(z: lt.Logits, w: lt.Vocab[float]):
 
 @pytest.mark.parametrize("scale", [1e2, 1e4, 1e6], ids=str)
 def test_products_of_probabilities_lose_nothing_to_large_exponents(scale):
-    """With one entry of the vocabulary both factors are known: 1, and 0 as the difference of two ones."""
+    """With one entry of the vocabulary both factors are known: 1,
+    and 0 as the difference of two ones.
+    """
     rng = np.random.default_rng(7)
     hidden, weight, w = (rng.normal(size=size) for size in ((TOKENS, 1), (1, 1), 1))
     head = jit(beside_what_cancels, reduction="none")
@@ -389,7 +392,9 @@ FOLDED = {  # expressions of which one entry, y, 0 or 5, needs fewer inputs, or 
 @pytest.mark.contract("5 one value")
 @pytest.mark.parametrize("name", FOLDED)
 def test_an_entry_that_needs_fewer_inputs_has_the_bits_of_the_others(name):
-    """Simplification makes such an entry a number, or drops a part of it; the sweep computes all of it."""
+    """Simplification makes such an entry a number, or drops a part of it;
+    the sweep computes all of it.
+    """
 
     @lt.loss
     def loss(z: lt.Logits, y: lt.Token[int], u: lt.Vocab[float]):
@@ -434,7 +439,9 @@ DISTANCES = {  # from the entry y, times a factor: at y itself each is 0
 @pytest.mark.parametrize("scale", [1.0, 1e6], ids=str)
 @pytest.mark.parametrize("name", DISTANCES)
 def test_a_logsumexp_of_one_scaled_distance_is_exact(name, scale):
-    """All other entries are masked, so the result is that of y: 0, without the rounding of a product."""
+    """All other entries are masked, so the result is that of y: 0,
+    without the rounding of a product.
+    """
 
     @lt.loss
     def loss(z: lt.Logits, y: lt.Token[int], u: lt.Vocab[float], s: lt.Scalar):
@@ -474,7 +481,7 @@ def chosen_means(z: lt.Logits, y: lt.Token[int], t: lt.Logits):
 @pytest.mark.contract("5 one value")
 @pytest.mark.parametrize("scale", [1.0, 1e3, 1e6], ids=str)
 def test_a_value_per_token_cancels_where_it_is_chosen(scale):
-    """A mean has a low part. An entry that is the mean has none, and no difference from the mean."""
+    """A mean has a low part. An entry that is the mean has none, and differs from it by 0."""
     given = inputs(scale)
     hidden, weight = given["z"]
     out = run(jit(chosen_means), {"z": given["z"], "y": given["y"], "t": (hidden[:, ::-1].copy(), weight)})
@@ -578,7 +585,9 @@ def divided_and_multiplied(z: lt.Logits):
 @pytest.mark.contract("5 one value")
 @pytest.mark.parametrize("scale", [1e3, 1e6], ids=str)
 def test_a_softmax_that_divides_and_multiplies_leaves_nothing(scale):
-    """What is left has the sum 1, at exponents of 1e12 beside which float32 cannot hold a logsumexp."""
+    """What is left has the sum 1, at exponents of 1e12 beside which float32
+    cannot hold a logsumexp.
+    """
     rng = np.random.default_rng(0)
     z = rng.integers(1, 9, (TOKENS, 1)), rng.integers(-8, 9, (VOCAB, 1)) * scale / 8
     head = jit(divided_and_multiplied, reduction="none")

@@ -15,7 +15,9 @@ pytestmark = pytest.mark.emulated
 
 @pytest.fixture(autouse=True)
 def dirty_memory(monkeypatch):
-    """A call whose stored logits are not finite leaves them in the workspace that the test's call takes."""
+    """A call whose stored logits are not finite leaves them in the workspace that the
+    test's call takes.
+    """
     monkeypatch.setenv("LOGITILE_NUM_THREADS", "2")
     x = np.full((64, HIDDEN), 1e30, np.float32)
     for vocab in (VOCAB, 2 * VOCAB, 8 * VOCAB):
@@ -170,7 +172,7 @@ def test_very_small_vocabularies(vocab):
     Sample(small, given, {}, ("hidden", "weight"), {"loss": 1.0}).check()
 
 
-# ---- numbers that are not finite ---------------------------------------------------------------------------
+# ---- numbers that are not finite -----------------------------------------------------------------
 
 
 @lt.loss
@@ -235,7 +237,7 @@ def test_forty_entries_per_token():
     call(shared_entries, ["hidden", "weight", "share"], index=index, share=share).check()
 
 
-# ---- names -------------------------------------------------------------------------------------------------
+# ---- names ---------------------------------------------------------------------------------------
 
 
 @lt.loss
@@ -458,7 +460,9 @@ def order_of_probabilities(z: lt.Logits, d: lt.Dense[float], u: lt.Vocab[float])
 
 
 def test_probabilities_that_are_no_numbers_have_an_order():
-    """All of them are NaN where one logit is, and the first is best; an infinite one has the only NaN."""
+    """All of them are NaN where one logit is, and the first is best;
+    an infinite one has the only NaN.
+    """
     rng = np.random.default_rng(0)
     d = rng.normal(size=(7, VOCAB)).astype(np.float32)
     d[0, 70] = np.nan

@@ -1,4 +1,6 @@
-"""Functions of single numbers in losses: values and gradients on all tiers of this machine and emulated."""
+"""Functions of single numbers in losses:
+values and gradients on all tiers of this machine and emulated.
+"""
 
 import logitile as lt
 import numpy as np
@@ -61,7 +63,7 @@ def test_values_and_gradients_on_every_tier(tier, name):  # noqa: F811
     sample(name).check()
 
 
-# ---- angles of every size ----------------------------------------------------------------------------------
+# ---- angles of every size ------------------------------------------------------------------------
 
 
 @lt.loss
@@ -88,7 +90,7 @@ def test_angles_of_every_size_and_special_numbers():
     assert ends[0] == 1 and ends[1] == -1 and np.isnan(ends[2])
 
 
-# ---- exponentials of every size ----------------------------------------------------------------------------
+# ---- exponentials of every size ------------------------------------------------------------------
 
 
 @lt.loss
@@ -100,7 +102,9 @@ def exponentials(z: lt.Logits, exponent: lt.Token[float]):
 @pytest.mark.contract("1 elementwise", "3 not a number")
 @pytest.mark.parametrize("dtype, off", [(np.float32, 1.3e-7), (np.float16, 7e-7)])
 def test_exponentials_of_every_size_and_special_numbers(dtype, off):
-    """GPUs make those beside operands of 16 bits of an instruction that is less exact (docs/language.md)."""
+    """GPUs make those beside operands of 16 bits of an instruction that is less exact
+    (docs/language.md).
+    """
     beyond = [*np.linspace(-3e38, -200), *np.linspace(100, 3e38)]
     special = [0.0, -0.0, np.inf, -np.inf, np.nan, 88.9, -110.0, *beyond]
     exponent = np.concatenate([special, np.linspace(-103, 88.7, 3000), [-1e-9, 1e-9]]).astype(np.float32)

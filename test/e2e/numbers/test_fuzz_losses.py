@@ -1,4 +1,4 @@
-"""Losses that nobody would write are right wherever torch is: a part of what fuzz_losses.py runs."""
+"""Strange random losses are right wherever torch is: a part of what fuzz_losses.py runs."""
 
 import dataclasses
 import os
@@ -14,6 +14,7 @@ import pytest
 from gate import Sample
 
 SEEDS, EMULATED, FULL = range(50, 170), range(50, 70), range(700, 820)
+FACTORED = range(fuzz_verdict.FIRST_FACTORED, fuzz_verdict.FIRST_FACTORED + 40)
 BLOCK = 10
 
 
@@ -40,6 +41,20 @@ def test_losses_that_nobody_wrote(first):
 def test_losses_that_nobody_wrote_on_the_emulator(first, monkeypatch):
     monkeypatch.setattr(backends, "current", backends.EMULATOR)
     assert not bad_ones(range(first, first + BLOCK))
+
+
+@pytest.mark.contract("3 branch", "5 stored format")
+@pytest.mark.parametrize("first", FACTORED[::20])
+def test_gradients_that_a_sweep_stores(first, monkeypatch):
+    monkeypatch.setattr(backends, "current", backends.EMULATOR)
+    assert not bad_ones(range(first, first + 20))
+
+
+def test_sweeps_store_the_gradients_of_many_such_losses(monkeypatch):
+    monkeypatch.setattr(backends, "current", backends.EMULATOR)
+    samples = [fuzz_verdict.case(seed).sample() for seed in FACTORED]
+    told = [made.head.explain(**made.passed).schedule for made in samples if made]
+    assert told.count("gradients stored") >= len(FACTORED) // 2
 
 
 @pytest.mark.full
@@ -70,7 +85,7 @@ def test_the_reference_agrees_with_dense_torch_on_the_same_text(first):
             assert error < fuzz_verdict.DECIDED, (name, seed, error, case.loss.source)
 
 
-# ---- what finds them ---------------------------------------------------------------------------------------
+# ---- what finds them -----------------------------------------------------------------------------
 
 
 def spoil(monkeypatch, change):
@@ -124,7 +139,9 @@ def test_parts_of_a_gradient_are_those_of_every_use():
 
 
 def test_parts_of_a_gradient_are_those_of_every_softmax():
-    """What flows through the softmax and beside it cancels, inside a logsumexp that has parts of its own."""
+    """What flows through the softmax and beside it cancels,
+    inside a logsumexp that has parts of its own.
+    """
     sizes = []
     inner = "lt.sum(lt.softmax(1e4 * z) ** 2.0)"
     for line in (inner, f"lt.logsumexp(u * {inner})"):

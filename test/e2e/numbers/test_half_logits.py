@@ -1,4 +1,6 @@
-"""Logits stored in 16 bits, relative to the one that weighs most, on data where another would be wrong."""
+"""Logits stored in 16 bits, relative to the one that weighs most,
+on data where another would be wrong.
+"""
 
 import logitile as lt
 import numpy as np

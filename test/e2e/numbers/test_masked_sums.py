@@ -74,7 +74,9 @@ def test_a_number_in_a_branch_that_no_entry_takes(other):
 
 
 def test_a_factor_of_entries_that_is_infinite_where_no_condition_holds():
-    """A quotient of what another sweep finished, pulled out of the sum: 1 / 0 times a sum of nothing."""
+    """A quotient of what another sweep finished, pulled out of the sum:
+    1 / 0 times a sum of nothing.
+    """
 
     @lt.loss
     def loss(z: lt.Logits, a: lt.Token[float], m: lt.Vocab[bool]):
@@ -86,7 +88,7 @@ def test_a_factor_of_entries_that_is_infinite_where_no_condition_holds():
 
 
 def test_a_miss_names_the_results_that_torch_is_not_finite_for():
-    """They may be as far away as exact results: an error of torch that is infinite excuses nothing."""
+    """They may be as far off as exact results. An infinite error of torch excuses nothing."""
 
     @lt.loss
     def loss(z: lt.Logits, f: lt.Token[bool], s: lt.Scalar):

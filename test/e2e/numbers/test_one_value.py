@@ -1,7 +1,7 @@
 """Random expressions: the entry of a value at an index is the number that a sweep has there.
 
-Comparisons of the two show a single bit. Simplification is what makes them differ: it may leave out a part of
-one entry, and not of the others.
+Comparisons of the two show a single bit. Simplification is what makes them differ: it may leave out
+a part of one entry, and not of the others.
 """
 
 import random
@@ -19,8 +19,9 @@ LEAVES = (
     "lt.to_float(lt.column() == 0)",
 )  # fmt: skip
 INDICES = ("y", "0", "5", "lt.argmax(z)", "lt.vocab_size() - 1")
-# {a} and {b} are expressions. Functions that round get an input beside a: where there is none, as in the
-# exponential of a column, the entry at a constant index is computed while the loss is compiled.
+# {a} and {b} are expressions. Functions that round get an input beside a: where there is none, as
+# in the exponential of a column, the entry at a constant index is computed while the loss is
+# compiled.
 FORMS = (
     "({a} + {b})", "({a} - {b})", "({a} * {b})", "({a} * {b})", "(-{a})", "lt.abs({a})", "lt.square({a})",
     "lt.maximum({a}, {b})", "lt.minimum({a}, {b})", "lt.where({a} > 0.2, {b}, u)",

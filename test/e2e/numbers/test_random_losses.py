@@ -1,4 +1,6 @@
-"""Random losses, shapes, types, options and schedules: outputs and gradients of heads against the gate."""
+"""Random losses, shapes, types, options and schedules:
+outputs and gradients of heads against the gate.
+"""
 
 import dataclasses
 

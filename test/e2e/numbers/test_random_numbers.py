@@ -1,7 +1,8 @@
-"""Random numbers of a loss: the bits of the reference's generator, however a call is cut, on every target.
+"""Random numbers of a loss: the bits of the reference's generator, however a call is cut,
+on every target.
 
-The weight is the identity, so the gradient of hidden states of sum(u * z) is u itself, exactly: it shows the
-kernel of the gradient. Outputs show the sweep and the finish.
+The weight is the identity, so the gradient of hidden states of sum(u * z) is u itself, exactly: it
+shows the kernel of the gradient. Outputs show the sweep and the finish.
 """
 
 import dataclasses
@@ -131,7 +132,7 @@ def test_another_seed_compiles_nothing_and_draws_others():
     assert all((brought_back(a) != brought_back(b)).all() for a, b in itertools.pairwise(found))
 
 
-# ---- logarithms --------------------------------------------------------------------------------------------
+# ---- logarithms ----------------------------------------------------------------------------------
 
 
 @lt.loss

@@ -1,9 +1,9 @@
-"""Losses whose every product and sum is a small integer: the emulator makes the numbers of float64, and the
-GPU makes the bits of the emulator.
+"""Losses whose every product and sum is a small integer: the emulator makes the numbers of float64,
+and the GPU makes the bits of the emulator.
 
-Logits show as the gradient of a Dense input that they are multiplied with; hidden and weight gradients are
-exact sums, rounded once at the end. So nothing is compared within an error. The GPU's part runs with
-LOGITILE_TEST_GPU=1, on the plan that the emulator has run.
+Logits show as the gradient of a Dense input that they are multiplied with; hidden and weight
+gradients are exact sums, rounded once at the end. So nothing is compared within an error. The GPU's
+part runs with LOGITILE_TEST_GPU=1, on the plan that the emulator has run.
 """
 
 import dataclasses
@@ -44,7 +44,9 @@ def whole(rng, shape, most):
 
 
 def sample(loss, dtype, backend):
-    """A call on integers: logits up to 96, which 16 bits hold, and gradients of logits that they hold too."""
+    """A call on integers: logits up to 96, which 16 bits hold,
+    and gradients of logits that they hold too.
+    """
     rng = np.random.default_rng(3)
     given = {}
     for parameter in loss.signature.inputs:

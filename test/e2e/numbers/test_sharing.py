@@ -1,4 +1,6 @@
-"""Losses whose values are shared at every step: as trees they have 2^40 operations, and compile at once."""
+"""Losses whose values are shared at every step: as trees they have 2^40 operations,
+and compile at once.
+"""
 
 import logitile as lt
 import numpy as np

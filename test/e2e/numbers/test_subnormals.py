@@ -1,4 +1,6 @@
-"""Subnormal numbers on CPUs: 0 in gradients of logits, elsewhere what the caller's thread makes of them."""
+"""Subnormal numbers on CPUs: 0 in gradients of logits,
+elsewhere what the caller's thread makes of them.
+"""
 
 import logitile as lt
 import numpy as np

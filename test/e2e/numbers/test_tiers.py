@@ -1,4 +1,6 @@
-"""Every instruction set that this machine has, by LOGITILE_CPU_TIER: the gate, tails and special numbers."""
+"""Every instruction set that this machine has, by LOGITILE_CPU_TIER: the gate,
+tails and special numbers.
+"""
 
 import os
 

@@ -42,7 +42,7 @@ def test_every_loss_in_single_precision_under_every_schedule(name, monkeypatch):
 
 @pytest.mark.parametrize("name", ["plain", "entropy"])
 def test_some_budgets_keep_a_part_of_the_logits(name, monkeypatch):
-    """At the hidden size of the other tests it is as quick to make them again, whatever the budget."""
+    """At the hidden size of other tests, recomputing them is as fast, whatever the budget."""
     monkeypatch.setenv("LOGITILE_NUM_THREADS", "2")
     found = set()
     made = sample(name, "float32", (150, 1201, 96))

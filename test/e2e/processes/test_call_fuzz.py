@@ -1,4 +1,5 @@
-"""Calls that nobody wrote: legal ones agree with the reference, wrong ones are named errors, none crashes.
+"""Calls that nobody wrote: legal ones agree with the reference,
+wrong ones are named errors, none crashes.
 
 A crash shows as a child that died, with the case that it ran last.
 """

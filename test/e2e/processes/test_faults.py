@@ -36,7 +36,7 @@ short_call()
 """
 
 
-# ---- the compiler ------------------------------------------------------------------------------------------
+# ---- the compiler --------------------------------------------------------------------------------
 
 SPEC = """
 logitile.loss @broken vocab 50 outputs ["loss"] {
@@ -88,7 +88,7 @@ def test_a_stage_that_fails_is_named_and_leaves_nothing_behind(monkeypatch):
         assert all(np.array_equal(again[name], right[name]) for name in right)
 
 
-# ---- memory ------------------------------------------------------------------------------------------------
+# ---- memory --------------------------------------------------------------------------------------
 
 NO_MEMORY = (
     CALLS
@@ -116,7 +116,7 @@ def test_no_memory_is_an_error_and_the_next_call_works():
     assert subprocesses.run(NO_MEMORY).strip() == "refused"
 
 
-# ---- signals -----------------------------------------------------------------------------------------------
+# ---- signals -------------------------------------------------------------------------------------
 
 INTERRUPTED = (
     CALLS
@@ -168,7 +168,7 @@ def test_a_killed_child_leaves_the_parent_alone():
     subprocesses.run(KILLED, LOGITILE_NUM_THREADS="2")
 
 
-# ---- forks -------------------------------------------------------------------------------------------------
+# ---- forks ---------------------------------------------------------------------------------------
 
 FORKED = (
     CALLS
@@ -215,7 +215,7 @@ def test_children_of_a_fork_can_call_whatever_the_parent_does(meanwhile):
     subprocesses.run(FORKED, meanwhile, 12, LOGITILE_NUM_THREADS="2")
 
 
-# ---- leaks -------------------------------------------------------------------------------------------------
+# ---- leaks ---------------------------------------------------------------------------------------
 
 CALLS_LEAK = (
     CALLS
@@ -242,8 +242,8 @@ def test_calls_do_not_leak():
     assert int(subprocesses.run(CALLS_LEAK, LOGITILE_NUM_THREADS="2")) < 4 << 20
 
 
-# Bytes that malloc has given out, and those mapped for machine code. What is resident would count freed pages
-# too, and swings by megabytes.
+# Bytes that malloc has given out, and those mapped for machine code. What is resident would count
+# freed pages too, and swings by megabytes.
 IN_USE = """
 import ctypes, gc
 
@@ -313,5 +313,7 @@ print(losses(300, 300) - before)
 
 @pytest.mark.full
 def test_many_losses_take_no_more_memory_than_the_cache_may():
-    """Without trim: what is not used for longest goes. A program that stays has some hundred kilobytes."""
+    """Without trim: what is not used for longest goes.
+    A program that stays has some hundred kilobytes.
+    """
     assert int(subprocesses.run(SPECS_LEAK, LOGITILE_NUM_THREADS="2", timeout=900)) < 1 << 20

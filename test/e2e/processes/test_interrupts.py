@@ -1,9 +1,10 @@
-"""Signals reach Python while programs are compiled and while they run, and later calls are right."""
+"""Signals reach Python during compilation and calls, and later calls are right."""
 
 import pytest
 import subprocesses
 
-# interrupted(do) makes a signal handler raise while `do` works, and gives the seconds until that surfaced.
+# interrupted(do) makes a signal handler raise while `do` works,
+# and gives the seconds until that surfaced.
 START = """
 import os, signal, threading, time
 import numpy as np
@@ -129,8 +130,9 @@ def test_a_launch_is_interrupted(number):
     assert subprocesses.run(LAUNCH, number, LOGITILE_NUM_THREADS="2").strip() == "0"
 
 
-# A hidden axis of 2^20 in memory of one number: a single task takes many seconds, forward and backward. One
-# of 2^25 has steps of seconds: rows are packed, missing rows cleared, and rows of the weight copied.
+# A hidden axis of 2^20 in memory of one number: a single task takes many seconds, forward and
+# backward. One of 2^25 has steps of seconds: rows are packed, missing rows cleared, and rows of the
+# weight copied.
 LONG_TASK = (
     START
     + """
@@ -226,7 +228,7 @@ def test_the_emulator_is_interrupted():
     subprocesses.run(EMULATED)
 
 
-# ---- handlers that call ------------------------------------------------------------------------------------
+# ---- handlers that call --------------------------------------------------------------------------
 
 REENTERED = (
     START

@@ -1,12 +1,14 @@
-"""Memory: a call takes its outputs and its workspace beyond what was there, and gives everything back."""
+"""Memory: a call takes its outputs and its workspace beyond what was there,
+and gives everything back.
+"""
 
 import json
 
 import pytest
 import subprocesses
 
-# Prints by how much the highest resident memory of a call exceeds that before it, after a smaller call of the
-# same program, and how much of that the results are.
+# Prints by how much the highest resident memory of a call exceeds that before it, after a smaller
+# call of the same program, and how much of that the results are.
 PEAK = """
 import json, resource
 import numpy as np

@@ -29,7 +29,7 @@ def short_call(backend="auto"):
     assert abs(loss - np.log(300)) < 1e-4, loss
 """
 
-# ---- the end of the interpreter ----------------------------------------------------------------------------
+# ---- the end of the interpreter ------------------------------------------------------------------
 
 DAEMON = (
     START
@@ -91,7 +91,7 @@ def test_a_subinterpreter_is_told_that_it_cannot_import():
     )
 
 
-# ---- small stacks ------------------------------------------------------------------------------------------
+# ---- small stacks --------------------------------------------------------------------------------
 
 SMALL = (
     START
@@ -148,7 +148,7 @@ def test_deep_losses_compile_where_stacks_are_limited(depth):
         resource.setrlimit(resource.RLIMIT_STACK, before)
 
 
-# ---- little memory -----------------------------------------------------------------------------------------
+# ---- little memory -------------------------------------------------------------------------------
 
 LITTLE = (
     START

@@ -1,4 +1,6 @@
-"""The same bits: from run to run, from several Python threads at once, and for any number of chunks."""
+"""The same bits: from run to run, from several Python threads at once,
+and for any number of chunks.
+"""
 
 import dataclasses
 import threading
@@ -25,7 +27,8 @@ def test_threads_that_call_at_once_get_the_bits_of_one(monkeypatch):
     samples = [sample(seed)[0] for seed in range(300, 316)]
     samples = [s for s in samples if s.tokens]
     alone = [s.run() for s in samples]
-    fresh = [dataclasses.replace(s) for s in samples]  # heads without programs: compiled at once as well
+    # heads without programs: compiled at once as well
+    fresh = [dataclasses.replace(s) for s in samples]
     wrong = []
 
     def work(start):

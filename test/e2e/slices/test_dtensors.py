@@ -1,4 +1,6 @@
-"""Heads on DTensors: meshes of one and two axes, every kind of input, placements of results and gradients."""
+"""Heads on DTensors: meshes of one and two axes, every kind of input,
+placements of results and gradients.
+"""
 
 import dtensor_jobs as jobs
 import pytest

@@ -1,5 +1,5 @@
-"""Heads whose vocabulary is in slices on several processes, in the ways in which training programs call them,
-and what becomes of all processes where one fails.
+"""Heads whose vocabulary is in slices on several processes, in the ways in which training programs
+call them, and what becomes of all processes where one fails.
 """
 
 import contextlib
@@ -94,7 +94,7 @@ def test_counts_of_tokens():
         assert error == "'target' is torch.float32; it must be a tensor of integers"
 
 
-# ---- failures ----------------------------------------------------------------------------------------------
+# ---- failures ------------------------------------------------------------------------------------
 
 ERRORS = {
     "index": ("CallIndexError", "'target'[5] is 57, outside the vocabulary of 57 entries: it must be 0 to "
@@ -159,7 +159,7 @@ def test_a_graph_takes_equal_parts_of_tokens():
         ), outcome.trace
 
 
-# ---- without processes -------------------------------------------------------------------------------------
+# ---- without processes ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -58,7 +58,7 @@ def test_an_output_layer_of_torchtune_that_fsdp_shards(team):
     team.run(jobs.torchtune_step)
 
 
-# ---- losses of torchtune under tensor parallel plans -------------------------------------------------------
+# ---- losses of torchtune under tensor parallel plans ---------------------------------------------
 
 
 @pytest.fixture(scope="module")

@@ -25,7 +25,8 @@ LISTS = {"top_logprobs": {"k": 40}, "sample": {"top_k": 9}}
 LIBRARY = [name for name in lt.losses.__all__ if name not in (*METRICS, "top_logprobs")]
 SHAPE = (256, 301, 24)  # tokens, vocabulary, hidden
 FEW = ("cross_entropy", "jensen_shannon", "top_k_kl")  # of the library, in every run
-FEW_CANARIES = ("standardised_kl", "teacher_at_argmax", "next_column")  # backward sweeps, two passes, index
+# backward sweeps, two passes, index
+FEW_CANARIES = ("standardised_kl", "teacher_at_argmax", "next_column")
 
 
 @functools.cache

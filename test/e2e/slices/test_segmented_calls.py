@@ -1,4 +1,4 @@
-"""Sums and means over sequences as whole calls: schedules, types, the emulator of a GPU, processes."""
+"""Sums and means over sequences as whole calls: schedules, types, emulated GPUs, processes."""
 
 import backends
 import logitile as lt

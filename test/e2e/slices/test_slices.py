@@ -1,4 +1,6 @@
-"""The vocabulary in slices, all of them in one process: outputs and gradients are those of the whole."""
+"""The vocabulary in slices, all of them in one process:
+outputs and gradients are those of the whole.
+"""
 
 import itertools
 import pickle
@@ -18,7 +20,7 @@ TOKENS, VOCAB, HIDDEN = 256, 83, 24
 CUTS = [(0, VOCAB), (0, 41, VOCAB), (0, 41, 42, VOCAB)]  # few widths: each of them is compiled
 
 
-# ---- running slices ----------------------------------------------------------------------------------------
+# ---- running slices ------------------------------------------------------------------------------
 
 
 def sliced_inputs(loss, given, first, behind):
@@ -123,7 +125,7 @@ def two_threads(monkeypatch):
     monkeypatch.setenv("LOGITILE_NUM_THREADS", "2")
 
 
-# ---- every loss --------------------------------------------------------------------------------------------
+# ---- every loss ----------------------------------------------------------------------------------
 
 
 @lt.loss
@@ -175,7 +177,7 @@ def test_sixteen_bits(name, dtype):
     sample(*LOSSES[name], dtype).check_all(CUTS[2:])
 
 
-# ---- outputs and reductions --------------------------------------------------------------------------------
+# ---- outputs and reductions ----------------------------------------------------------------------
 
 CUT = (0, 8, 9, 23)
 
@@ -226,7 +228,8 @@ def test_metrics_and_ties_are_exact(name):
     given = grid(loss)
     for item in given.values():
         if isinstance(item, tuple):
-            item[1][[2, 8, 9, 22]] = 3 * item[1][8]  # equal columns in every slice, the best of some tokens
+            # equal columns in every slice, the best of some tokens
+            item[1][[2, 8, 9, 22]] = 3 * item[1][8]
     head = lt.jit(loss)
     for cuts in (CUT, (0, 1, 2, 3, 23), (0, 9, 23)):
         state = Slices(head, cuts, given).state(merge=lambda states: lt.merge(reversed(list(states))))
@@ -355,7 +358,7 @@ def test_leading_dimensions_layouts_and_types_of_gradients():
     assert first.head == first_turned.head
 
 
-# ---- states ------------------------------------------------------------------------------------------------
+# ---- states --------------------------------------------------------------------------------------
 
 
 def test_merging_in_any_order_and_nesting():
@@ -410,7 +413,9 @@ def test_tensors_that_require_gradients_are_data():
 
 
 def test_a_state_remembers_autocast():
-    """Its other calls round operands as the first one did, whether torch casts by itself then or not."""
+    """Its other calls round operands as the first one did,
+    whether torch casts by itself then or not.
+    """
     given = arguments(lt.losses.jensen_shannon, tokens=6, vocab=CUT[-1])
     given = {n: tuple(map(torch.tensor, i)) if isinstance(i, tuple) else i for n, i in given.items()}
     head, wrt = lt.jit(lt.losses.jensen_shannon), ("student.hidden", "teacher.weight")
@@ -475,5 +480,6 @@ def test_history_tells_what_slices_compile():
     first, second = records(run), records(run)
     assert all(record["event"] == "hit" and not record["stage_ms"] for record in second)
     made = [record for record in first if record["event"] == "compile"]
-    assert len({record["key"] for record in first}) == len(made) >= 4  # sweep, merge, finish, gradient
+    # sweep, merge, finish, gradient
+    assert len({record["key"] for record in first}) == len(made) >= 4
     assert all(record["stage_ms"]["obj"] > 0 for record in made)

@@ -1,4 +1,6 @@
-"""Models of Transformers under tensor parallel plans, whose output layer is in slices of the vocabulary."""
+"""Models of Transformers under tensor parallel plans,
+whose output layer is in slices of the vocabulary.
+"""
 
 import pytest
 import tensor_parallel_jobs as jobs

@@ -1,5 +1,5 @@
-"""Texts of stages, as printed and edited, become plans that run (`head.compile_text`), and what the emulator
-tells of faults in an edited kernel (`lt.EmulatorFault`).
+"""Texts of stages, as printed and edited, become plans that run (`head.compile_text`), and what the
+emulator tells of faults in an edited kernel (`lt.EmulatorFault`).
 """
 
 import pickle
@@ -82,7 +82,7 @@ def test_wrong_texts_are_errors_with_places():
         made.compile_text(tiles, "tile")
 
 
-# ---- faults ------------------------------------------------------------------------------------------------
+# ---- faults --------------------------------------------------------------------------------------
 
 
 def fault(text, stage):
@@ -92,7 +92,9 @@ def fault(text, stage):
 
 
 def test_a_missing_barrier_is_a_race():
-    """Without the barrier before the last products, they read what other threads have not copied yet."""
+    """Without the barrier before the last products,
+    they read what other threads have not copied yet.
+    """
     text = text_of(head(GPU), "device")
     start = text.index("llvm.func @forward0")
     barriers = [start + found.start() for found in re.finditer("nvvm.barrier0\n", text[start:])]
@@ -128,7 +130,7 @@ def test_a_report_names_the_operation_and_its_line():
 
 
 def test_faults_of_a_loss_name_the_skeleton():
-    """A plan whose row state is never written: places are lines of skeletons, then of the launch."""
+    """A plan whose row state is never written. Places are lines of skeletons, then launches."""
     text = text_of(head(GPU), "plan")
     launch = next(one for one in text.splitlines() if 'logitile.launch "forward0"' in one)
     error = fault(text.replace(launch + "\n", ""), "plan")

@@ -1,4 +1,6 @@
-"""Texts and requests that nobody checked, in the native module: errors, after which the process goes on."""
+"""Texts and requests that nobody checked, in the native module: errors,
+after which the process goes on.
+"""
 
 import re
 import threading
@@ -58,7 +60,7 @@ def test_the_request_of_these_tests_is_a_good_one():
         (SPEC.replace('"target"', '""'), {}, "spec:4:13: .*is of a token input without a name"),
         (SPEC.replace("vocab 50", "vocab 9223372036854775807"), {}, "spec:2:1: .*is too large; 2147418112"),
         (SPEC.replace("%loss :", "%loss#2147483648 :"), {}, "spec:8:23: an op has at most 65535 results"),
-        (CHAIN + SPEC, {}, "spec:258:10: more than 256 brackets lie within each other"),
+        (CHAIN + SPEC, {}, "spec:258:10: more than 256 brackets are nested"),
         ("", {}, "must hold one loss, has 0"),
         ("nothing like it", {}, "spec:1:1: "),
         ("llvm.func @f()", {}, "spec:1:1: Dialect `llvm' not found"),

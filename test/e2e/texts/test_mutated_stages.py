@@ -1,4 +1,6 @@
-"""Damaged texts of every stage: the compiler says what is wrong, or takes them. It neither dies nor hangs."""
+"""Damaged texts of every stage: the compiler says what is wrong, or takes them.
+It neither dies nor hangs.
+"""
 
 import concurrent.futures
 import dataclasses
@@ -42,7 +44,7 @@ class Text:
         return "--from=llvm" in self.command
 
 
-# ---- texts -------------------------------------------------------------------------------------------------
+# ---- texts ---------------------------------------------------------------------------------------
 
 
 def for_cpu(name):
@@ -97,7 +99,7 @@ def texts(cpu, cuda):
     return stages, list(own_files())
 
 
-# ---- what a tool does --------------------------------------------------------------------------------------
+# ---- what a tool does ----------------------------------------------------------------------------
 
 
 def complaint(given, path):
@@ -158,7 +160,9 @@ def test_many_damaged_texts_are_refused_or_taken(part, tmp_path):
 
 
 def test_what_a_tool_does_wrong_is_found(tmp_path, monkeypatch):
-    """One that is killed, one that complains without a reason, one that dies with a word, one that hangs."""
+    """One that is killed, one that complains without a reason, one that dies with a word,
+    one that hangs.
+    """
     tool = tmp_path / "tool"
     monkeypatch.setattr("test_mutated_stages.TOOLS", tmp_path)
     monkeypatch.setattr("test_mutated_stages.SECONDS", 1)

@@ -1,4 +1,6 @@
-"""The page of head.view in a real browser: what lights up, keys, narrow screens. Nothing is fetched."""
+"""The page of head.view in a real browser: what lights up, keys, narrow screens.
+Nothing is fetched.
+"""
 
 import pathlib
 import shutil
@@ -26,7 +28,8 @@ def two_sweeps(z: lt.Logits):
     return lt.mean(squares)
 
 
-# Losses, a line of the loss, a text of a line of the plan that comes from it, one of a line that does not.
+# Losses, a line of the loss, a text of a line of the plan that comes from it,
+# one of a line that does not.
 CASES = {
     "cross_entropy": (lt.losses.cross_entropy, "lse = lt.logsumexp(z)", "math.exp", "arith.cmpi eq"),
     "focal": (lt.losses.focal, "log_p = lt.log_softmax", "math.exp", 'scalar "'),
@@ -73,7 +76,9 @@ def shown(browser, stage, kind=""):
 
 
 def wait_for(browser, stage, text):
-    """Until a line with a text is the current line of a pane: the mouse takes a while on a busy machine."""
+    """Until a line with a text is the current line of a pane:
+    the mouse takes a while on a busy machine.
+    """
 
     def is_current(_):
         return any(text in line for line in shown(browser, stage, ".here"))

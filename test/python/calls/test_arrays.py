@@ -146,7 +146,7 @@ def test_distributed_tensors_are_refused():
         str(caught.value)
         == "'x' is a DTensor, which a call of the head itself takes, but not this call; gather it first "
         "(full_tensor()). Its local shard alone would give a wrong loss: shards of the vocabulary go to "
-        "lt.parallel.vocab_parallel, a shard of the tokens is a call of its own"
+        "lt.parallel.vocab_parallel, a shard of the tokens is a separate call"
     )
     DTensor.placements = ("Shard(dim=0)",)
     with pytest.raises(lt.CallTypeError, match=r"'x' is a DTensor placed as Shard\(dim=0\), which a call"):
@@ -200,7 +200,8 @@ def test_everything_that_a_call_reads_is_on_one_device():
         lt.merge([state, elsewhere])
     with pytest.raises(lt.CallValueError, match="'hidden' is on cpu but 'state' is on cuda:1"):
         head.finish_grad(elsewhere, x, w, target=target, **parts)
-    with pytest.raises(lt.TargetError):  # there is no such GPU: it is not the CPU that reads its memory
+    # there is no such GPU: it is not the CPU that reads its memory
+    with pytest.raises(lt.TargetError):
         lt.merge([replace(elsewhere, columns=((0, 2),)), replace(elsewhere, columns=((2, 5),))])
     with pytest.raises(lt.TargetError):
         head.finish(elsewhere)

@@ -53,7 +53,7 @@ PAIR = f32(N, D), f32(V, D)
 TARGET = np.zeros(N, np.int64)
 
 
-# ---- good calls --------------------------------------------------------------------------------------------
+# ---- good calls ----------------------------------------------------------------------------------
 
 
 def test_a_call_knows_sizes_and_specialisation():
@@ -169,7 +169,7 @@ def test_a_spec_is_traced_once_per_specialisation():
     assert traces == [V, V + 1]
 
 
-# ---- names -------------------------------------------------------------------------------------------------
+# ---- names ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.contract("2 names")
@@ -261,7 +261,7 @@ def test_not_an_array():
     )
 
 
-# ---- shapes ------------------------------------------------------------------------------------------------
+# ---- shapes --------------------------------------------------------------------------------------
 
 
 def test_hidden_sizes_differ():
@@ -382,7 +382,7 @@ def test_input_shapes(name, array, message):
     refused(lt.CallValueError, message, everything, **{**good(), name: array})
 
 
-# ---- dtypes and devices ------------------------------------------------------------------------------------
+# ---- dtypes and devices --------------------------------------------------------------------------
 
 
 @pytest.mark.contract("2 operand types")
@@ -488,7 +488,7 @@ def test_arrays_without_axes_go_with_any_device():
     )
 
 
-# ---- divisor and weight_grad_out ---------------------------------------------------------------------------
+# ---- divisor and weight_grad_out -----------------------------------------------------------------
 
 
 @pytest.mark.contract("2 pointless options")

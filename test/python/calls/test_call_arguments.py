@@ -1,5 +1,5 @@
-"""Arguments that are no plain arrays: Python's numbers and bools, buffers that share memory, nested tensors,
-tensors without memory.
+"""Arguments that are no plain arrays: Python's numbers and bools, buffers that share memory,
+nested tensors, tensors without memory.
 """
 
 import logitile as lt
@@ -22,7 +22,7 @@ def refused(error, call, message):
     assert str(caught.value) == message
 
 
-# ---- Python's numbers --------------------------------------------------------------------------------------
+# ---- Python's numbers ----------------------------------------------------------------------------
 
 
 @pytest.mark.contract("1 scalar")
@@ -90,7 +90,7 @@ def test_bools_are_no_numbers_of_graphs():
         head(torch.tensor(H), torch.tensor(W), target=torch.tensor(Y), temperature=True)
 
 
-# ---- buffers -----------------------------------------------------------------------------------------------
+# ---- buffers -------------------------------------------------------------------------------------
 
 
 def added(buffer, weight=W, **given):
@@ -123,7 +123,7 @@ def test_buffers_whose_entries_take_turns(strides):
 def shares(name):
     return (
         f"'weight_grad_out' shares memory with '{name}', which the call reads while gradients are added into "
-        "the buffer; give memory of its own"
+        "the buffer; give separate memory"
     )
 
 
@@ -161,7 +161,7 @@ def test_a_buffer_may_lie_between_the_columns_of_the_weight(framework):
     np.testing.assert_array_equal(both[:, :D], W)
 
 
-# ---- tensors without one shape or memory -------------------------------------------------------------------
+# ---- tensors without one shape or memory ---------------------------------------------------------
 
 
 @pytest.mark.parametrize("layout", [torch.strided, torch.jagged], ids=str)

@@ -1,4 +1,6 @@
-"""Corners of calls that once went wrong without a word: arguments, buffers, plans, results that travel."""
+"""Corners of calls that once went wrong without a word: arguments, buffers, plans,
+results that travel.
+"""
 
 import enum
 import pickle
@@ -64,7 +66,7 @@ def test_a_mean_over_nothing_with_a_divisor_is_zero():
     assert np.isnan(head(H, W, target=ignored)) and np.isnan(head.reference(H, W, target=ignored))
 
 
-# ---- buffers -----------------------------------------------------------------------------------------------
+# ---- buffers -------------------------------------------------------------------------------------
 
 
 def test_a_buffer_whose_entries_share_memory():
@@ -82,7 +84,7 @@ def test_buffers_belong_to_calls(method):
     assert not buffer.any()
 
 
-# ---- torch -------------------------------------------------------------------------------------------------
+# ---- torch ---------------------------------------------------------------------------------------
 
 
 def test_numpy_inputs_may_change_before_the_backward_pass():
@@ -128,7 +130,7 @@ def test_transformed_calls_take_integers_of_numpy():
     )
 
 
-# ---- what travels between processes ------------------------------------------------------------------------
+# ---- what travels between processes --------------------------------------------------------------
 
 
 def test_results_are_pickled():
@@ -147,7 +149,7 @@ def test_errors_are_pickled():
     assert pickle.loads(pickle.dumps(caught.value)).minimum_workspace == caught.value.minimum_workspace > 100
 
 
-# ---- plans -------------------------------------------------------------------------------------------------
+# ---- plans ---------------------------------------------------------------------------------------
 
 
 def test_plans_refuse_gradients_that_reach_nothing():
@@ -170,7 +172,7 @@ def test_plans_refuse_what_is_given_twice():
         plan.run(H, W, z=(H, W), target=Y)
 
 
-# ---- names of outputs --------------------------------------------------------------------------------------
+# ---- names of outputs ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["class", "a b", "1st"])
@@ -183,7 +185,7 @@ def test_names_that_python_cannot_carry(name):
         lt.jit(loss)(H, W)
 
 
-# ---- many threads ------------------------------------------------------------------------------------------
+# ---- many threads --------------------------------------------------------------------------------
 
 
 def test_the_default_workspace_is_enough_for_many_threads(monkeypatch):
@@ -192,7 +194,7 @@ def test_the_default_workspace_is_enough_for_many_threads(monkeypatch):
     np.testing.assert_allclose(out, lt.jit(cross_entropy).reference(H, W, target=Y), rtol=1e-5)
 
 
-# ---- shapes without numbers --------------------------------------------------------------------------------
+# ---- shapes without numbers ----------------------------------------------------------------------
 
 
 def test_shapes_that_no_array_has():
@@ -237,7 +239,7 @@ def test_shape_errors_of_traced_calls_say_what_is_open(way):
         call()
 
 
-# ---- memory that kernels cannot read as it is --------------------------------------------------------------
+# ---- memory that kernels cannot read as it is ----------------------------------------------------
 
 
 def test_fields_of_packed_records():
@@ -272,7 +274,7 @@ def test_dlpack_weights_in_either_layout(dtype):
         assert head(OnlyDLPack(hidden), OnlyDLPack(given), target=Y) == expected.item()
 
 
-# ---- numbers of errors -------------------------------------------------------------------------------------
+# ---- numbers of errors ---------------------------------------------------------------------------
 
 
 def test_one_thing_requires_and_two_things_require():

@@ -1,4 +1,6 @@
-"""Calls that are refused, with the full texts; errors about values, and objects that are no NumPy arrays."""
+"""Calls that are refused, with the full texts; errors about values,
+and objects that are no NumPy arrays.
+"""
 
 import re
 
@@ -44,7 +46,7 @@ def refused(error, call, message):
     return caught.value
 
 
-# ---- arguments ---------------------------------------------------------------------------------------------
+# ---- arguments -----------------------------------------------------------------------------------
 
 
 def test_names_of_value_and_grad_are_none_of_a_call():
@@ -152,7 +154,7 @@ def test_a_workspace_that_is_too_small():
             assert lt.jit(plain, workspace=enough)(hidden, weight, target=target) > 0
 
 
-# ---- indices -----------------------------------------------------------------------------------------------
+# ---- indices -------------------------------------------------------------------------------------
 
 
 @pytest.mark.contract("2 index range")
@@ -287,7 +289,7 @@ def test_nothing_is_left_behind_by_an_error():
     check_call(HEAD, hidden, weight, target=target)
 
 
-# ---- objects with DLPack -----------------------------------------------------------------------------------
+# ---- objects with DLPack -------------------------------------------------------------------------
 
 
 class Exchanged:

@@ -35,8 +35,8 @@ def refused(error, message, call):
 @pytest.mark.parametrize("option, message", [
     ("reduction", "reduction=array([0., 0.]) is none of 'mean', 'sum' and 'none'"),
     ("all_ignored", "all_ignored=array([0., 0.]) is none of 'nan' and 'zero'"),
-    ("workspace", "workspace=array([0., 0.]) is no byte budget; give 'auto', a positive int or text such as "
-     "'512MiB'"),
+    ("workspace", "workspace=array([0., 0.]) is not a byte budget; give 'auto', a positive int or text "
+     "such as '512MiB'"),
     ("ignore", "ignore='[0. 0.]' names no lt.Token[int] input of 'plain'; it has 'target'"),
 ])  # fmt: skip
 def test_an_array_is_no_option(option, message):

@@ -1,4 +1,6 @@
-"""Calls of heads with NumPy arrays: outputs and gradients against the reference, for every kind of input."""
+"""Calls of heads with NumPy arrays: outputs and gradients against the reference,
+for every kind of input.
+"""
 
 import itertools
 
@@ -66,7 +68,7 @@ def entries(z: lt.Logits, index: lt.Token[int, lt.K], share: lt.Token[float, lt.
     return sum(share[k] * (lse - z[index[k]]) for k in range(len(index)))
 
 
-# ---- operands ----------------------------------------------------------------------------------------------
+# ---- operands ------------------------------------------------------------------------------------
 
 
 @pytest.mark.contract("1 token")
@@ -155,7 +157,7 @@ def test_arrays_that_cannot_be_written_can_be_read():
     check_call(lt.jit(plain), hidden, weight, target=target)
 
 
-# ---- other inputs ------------------------------------------------------------------------------------------
+# ---- other inputs --------------------------------------------------------------------------------
 
 
 @pytest.mark.contract("1 optional")
@@ -241,7 +243,7 @@ def test_several_projections(size):
     check_call(head, *student, teacher=teacher, wrt=["student.weight", "teacher.hidden"])
 
 
-# ---- tokens that do not count ------------------------------------------------------------------------------
+# ---- tokens that do not count --------------------------------------------------------------------
 
 
 @pytest.mark.contract("2 ignored tokens")
@@ -291,7 +293,7 @@ def test_ignoring_can_be_moved_and_switched_off():
     check_call(lt.jit(loss), hidden, weight, label=label)
 
 
-# ---- the denominator ---------------------------------------------------------------------------------------
+# ---- the denominator -----------------------------------------------------------------------------
 
 
 @pytest.mark.contract("2 divisor")
@@ -344,7 +346,7 @@ def test_class_weights():
     )
 
 
-# ---- gradients ---------------------------------------------------------------------------------------------
+# ---- gradients -----------------------------------------------------------------------------------
 
 
 @pytest.mark.contract("3 cotangent")
@@ -420,7 +422,7 @@ def test_several_chunks():
         check_call(head, hidden, weight, target=target, grad_output={"loss": 2.0, "lse": np.ones(1100)})
 
 
-# ---- buffers for weight gradients --------------------------------------------------------------------------
+# ---- buffers for weight gradients ----------------------------------------------------------------
 
 
 @pytest.mark.contract("2 buffers")

@@ -37,7 +37,7 @@ def operands(tokens=N, dtype=np.float32, seed=0):
     return hidden.astype(dtype), weight.astype(dtype), rng.integers(0, V, tokens)
 
 
-# ---- inputs ------------------------------------------------------------------------------------------------
+# ---- inputs --------------------------------------------------------------------------------------
 
 
 @pytest.mark.contract("1 constant")
@@ -61,7 +61,7 @@ def test_labels_are_those_of_their_own_position():
     assert changed.tolist() == [7]
 
 
-# ---- reductions --------------------------------------------------------------------------------------------
+# ---- reductions ----------------------------------------------------------------------------------
 
 
 @pytest.mark.contract("2 divisor")
@@ -104,7 +104,7 @@ def test_where_no_token_counts(reduction, all_ignored, tokens, ignored):
     assert not h.grad.any() and not w.grad.any() and w.grad.shape == w.shape
 
 
-# ---- memory and programs -----------------------------------------------------------------------------------
+# ---- memory and programs -------------------------------------------------------------------------
 
 
 @pytest.mark.contract("2 default workspace")
@@ -144,7 +144,7 @@ def test_all_numbers_of_tokens_take_four_programs_at_most():
     assert all(record["event"] == "hit" for record in records(run))
 
 
-# ---- gradients ---------------------------------------------------------------------------------------------
+# ---- gradients -----------------------------------------------------------------------------------
 
 
 @pytest.mark.contract("3 saved index")
@@ -180,7 +180,9 @@ def test_a_number_that_is_not_finite_stays_in_its_token_and_in_sums(number):
 
 @pytest.mark.contract("3 only what is asked")
 def test_what_is_not_asked_for_costs_nothing():
-    """A contraction over tokens and vocabulary is 2 N V D: forward, and one for each operand's gradient."""
+    """A contraction over tokens and vocabulary is 2 N V D: forward,
+    and one for each operand's gradient.
+    """
     shapes = (lt.ShapeDtype((4096, 64), "float32"), lt.ShapeDtype((4096, 64), "float32"))
     target, work = lt.ShapeDtype((4096,), "int64"), 2 * 4096 * 4096 * 64
     head = lt.jit(plain)

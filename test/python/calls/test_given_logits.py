@@ -108,7 +108,9 @@ def test_jax_arrays_under_jit():
 
 
 def test_no_copy_of_logits_is_made():
-    """One pass for the loss and one for gradients, in a workspace that is far smaller than the logits."""
+    """One pass for the loss and one for gradients,
+    in a workspace that is far smaller than the logits.
+    """
     shapes = {"z": lt.ShapeDtype((2048, 32000), "float32"), "target": lt.ShapeDtype((2048,), "int64")}
     plan = lt.jit(losses.cross_entropy).explain(**shapes)
     assert plan.forward_sweeps == 1 and plan.workspace_bytes < 2**23

@@ -1,4 +1,6 @@
-"""value_and_grad(grad_out=...): gradients are written to memory of the caller, or the call is refused."""
+"""value_and_grad(grad_out=...): gradients are written to memory of the caller,
+or the call is refused.
+"""
 
 import logitile as lt
 import ml_dtypes

@@ -1,4 +1,6 @@
-"""Indices outside the vocabulary on GPUs, where no call waits for the host; the emulator behaves alike."""
+"""Indices outside the vocabulary on GPUs, where no call waits for the host;
+the emulator behaves alike.
+"""
 
 import logitile as lt
 import numpy as np

@@ -79,13 +79,13 @@ def test_backends(backend):
     (lt.CallValueError, {"chunks": True}, "chunks=True must be a positive int"),
     (lt.CallValueError, {"chunks": 2, "workspace": "1GiB"}, "'chunks' and 'workspace' exclude each other: "
      "one fixes the number of chunks, the other their size"),
-    (lt.CallValueError, {"workspace": 0}, "workspace=0 is no byte budget; give 'auto', a positive int or "
+    (lt.CallValueError, {"workspace": 0}, "workspace=0 is not a byte budget; give 'auto', a positive int or "
      "text such as '512MiB'"),
-    (lt.CallValueError, {"workspace": "5iB"}, "workspace='5iB' is no byte budget; give 'auto', a positive "
+    (lt.CallValueError, {"workspace": "5iB"}, "workspace='5iB' is not a byte budget; give 'auto', a positive "
      "int or text such as '512MiB'"),
-    (lt.CallValueError, {"workspace": "lots"}, "workspace='lots' is no byte budget; give 'auto', a positive "
-     "int or text such as '512MiB'"),
-    (lt.CallValueError, {"workspace": "0.0GiB"}, "workspace='0.0GiB' is no byte budget; give 'auto', a "
+    (lt.CallValueError, {"workspace": "lots"}, "workspace='lots' is not a byte budget; give 'auto', a "
+     "positive int or text such as '512MiB'"),
+    (lt.CallValueError, {"workspace": "0.0GiB"}, "workspace='0.0GiB' is not a byte budget; give 'auto', a "
      "positive int or text such as '512MiB'"),
     (lt.CallValueError, {"backend": "gpu"}, "backend='gpu' is unknown: no device runs 'gpu'; there are "
      "'cpu', 'cuda', 'emu', 'auto' and 'reference'"),
@@ -149,7 +149,7 @@ def test_a_head_tells_what_it_was_bound_to():
     assert repr(head) == "<head of 'cross_entropy', label_smoothing=0.1, reduction='sum', workspace=1024>"
 
 
-# ---- other options of a head -------------------------------------------------------------------------------
+# ---- other options of a head ---------------------------------------------------------------------
 
 
 @pytest.mark.contract("2 other options")

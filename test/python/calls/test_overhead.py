@@ -1,5 +1,5 @@
-"""How much Python a warm call runs. Calls of functions are counted, since times depend on the machine;
-bench/overhead.py measures those.
+"""How much Python a warm call runs. Calls of functions are counted, since times depend on the
+machine; bench/overhead.py measures those.
 """
 
 import sys

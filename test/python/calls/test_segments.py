@@ -1,4 +1,6 @@
-"""`segments=`: sums and means over sequences, with NumPy and torch. test_segments_jax.py is about JAX."""
+"""`segments=`: sums and means over sequences, with NumPy and torch.
+test_segments_jax.py is about JAX.
+"""
 
 import re
 
@@ -29,7 +31,9 @@ def leaking(z: lt.Logits, target: lt.Token[int]):
 
 
 def arguments(loss=lt.losses.cross_entropy):
-    """Hidden states, weight, and the other inputs; the third row is ignored, and so are some more tokens."""
+    """Hidden states, weight, and the other inputs; the third row is ignored,
+    and so are some more tokens.
+    """
     rng = np.random.default_rng(0)
     hidden = rng.standard_normal((*LEADING, HIDDEN), dtype=np.float32)
     weight = rng.standard_normal((VOCAB, HIDDEN), dtype=np.float32)
@@ -79,7 +83,7 @@ def by_hand(kind, reduction, values, target, over=None):
     return np.array(made)
 
 
-# ---- what is computed --------------------------------------------------------------------------------------
+# ---- what is computed ----------------------------------------------------------------------------
 
 
 @pytest.mark.contract("2 segments")
@@ -227,11 +231,11 @@ def test_the_program_is_that_of_tokens():
     assert "logitile.gather" in head.ir("spec", *operands, **inputs, segments=KINDS["ids"]())
 
 
-# ---- torch -------------------------------------------------------------------------------------------------
+# ---- torch ---------------------------------------------------------------------------------------
 
 
 def dense(operands, inputs, segments, reduction):
-    """Cross entropy of sequences by torch, in float64: the sum or mean of each, 0 without a token."""
+    """Cross entropy of sequences by torch, in float64: sums or means, 0 without a token."""
     hidden, weight = (tensor.double() for tensor in operands)
     target = inputs["target"]
     each = torch.nn.functional.cross_entropy(
@@ -362,7 +366,7 @@ def test_sums_have_the_same_bits_and_lose_none(framework):
     assert found == {exact.astype(np.float32).tobytes()}
 
 
-# ---- what is refused ---------------------------------------------------------------------------------------
+# ---- what is refused -----------------------------------------------------------------------------
 
 
 def refused(error, message, segments, head=None, **changes):

@@ -52,7 +52,7 @@ def close(found, wanted):
         np.testing.assert_allclose(np.asarray(array), np.asarray(expected), rtol=2e-5, atol=2e-6)
 
 
-# ---- calls -------------------------------------------------------------------------------------------------
+# ---- calls ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.contract("6 tracers")
@@ -237,7 +237,7 @@ def test_emulated_gpu():
     same(value, head(*as_numpy((hidden, weight)), target=np.asarray(target)), "float32")
 
 
-# ---- transformations ---------------------------------------------------------------------------------------
+# ---- transformations -----------------------------------------------------------------------------
 
 
 def scanned(loss):
@@ -421,7 +421,7 @@ def test_parts_of_a_slice_know_their_workspace_too():
     assert parts.workspace(parts.gradient().call, "cuda:0", 64) > 0
 
 
-# ---- refusals ----------------------------------------------------------------------------------------------
+# ---- refusals ------------------------------------------------------------------------------------
 
 
 REFUSED = {

@@ -1,4 +1,4 @@
-"""Compiled programs of JAX that outlive the process: its compilation cache, and exported programs."""
+"""JAX programs that outlive the process: its compilation cache, and exported programs."""
 
 import os
 import pathlib
@@ -85,7 +85,7 @@ def test_an_open_vocabulary_is_refused():
     (entries,) = jax.export.symbolic_shape("v")
     shapes = [jax.ShapeDtypeStruct((3, 8), "float32"), jax.ShapeDtypeStruct((entries, 8), "float32")]
     with pytest.raises(
-        lt.CallValueError, match="the vocabulary size is the symbol v, but code is made for a number"
+        lt.CallValueError, match="the vocabulary size is the symbol v, but code is compiled for a number"
     ):
         jax.export.export(jax.jit(lambda x, w: head(x, w)))(*shapes)
 

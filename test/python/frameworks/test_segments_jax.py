@@ -107,7 +107,7 @@ def test_sums_of_many_tokens_are_accurate():
     np.testing.assert_allclose(found, exact, rtol=2**-22)
 
 
-# ---- several devices ---------------------------------------------------------------------------------------
+# ---- several devices -----------------------------------------------------------------------------
 
 
 def on_mesh(kind=AxisType.Auto):

@@ -58,7 +58,7 @@ def phases(run):
     return [record["phase"] for record in records(run)]
 
 
-# ---- when gradients are made -------------------------------------------------------------------------------
+# ---- when gradients are made ---------------------------------------------------------------------
 
 
 @pytest.mark.contract("2 gradient types")
@@ -128,7 +128,7 @@ def test_frozen_operands(head, frozen):
     check_close((hidden, weight)[1 - frozen].grad, leaves[1 - frozen].grad)
 
 
-# ---- graphs ------------------------------------------------------------------------------------------------
+# ---- graphs --------------------------------------------------------------------------------------
 
 
 @pytest.mark.contract("3 scaled")
@@ -174,7 +174,7 @@ def test_factors_on_the_device_are_rounded_once(keeps):
     wanted = (made.float() / 3).bfloat16()
     product = _multiplied(made, torch.tensor(1 / 3, requires_grad=True), keeps)
     assert torch.equal(product, wanted) and (product is made) == (not keeps)
-    scalar = _multiplied(torch.tensor(3.0), torch.tensor(1 / 3), keeps)  # the gradient of an lt.Scalar
+    scalar = _multiplied(torch.tensor(3.0), torch.tensor(1 / 3), keeps)
     assert scalar.shape == () and scalar == 1
 
 
@@ -249,7 +249,7 @@ def test_gradient_accumulation_and_hooks():
     check_close(weight.grad, leaves[1].grad)
 
 
-# ---- outputs -----------------------------------------------------------------------------------------------
+# ---- outputs -------------------------------------------------------------------------------------
 
 
 @pytest.mark.contract("3 stopped")
@@ -385,7 +385,7 @@ def test_no_tokens_and_all_ignored():
     assert HEAD(hidden, weight, target=target).isnan()
 
 
-# ---- weights -----------------------------------------------------------------------------------------------
+# ---- weights -------------------------------------------------------------------------------------
 
 
 @pytest.mark.contract("2 buffers")
@@ -433,7 +433,7 @@ def test_tied_weights():
     assert torch.allclose(got, embedding.weight.grad, atol=1e-6)
 
 
-# ---- autocast ----------------------------------------------------------------------------------------------
+# ---- autocast ------------------------------------------------------------------------------------
 
 
 @pytest.mark.contract("2 autocast")
@@ -454,7 +454,7 @@ def test_autocast_casts_operands_only():
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
 def test_value_and_grad_under_autocast_is_that_of_autograd(dtype):
-    """One rounding of the operands, gradients in the types of what was given, buffers left alone."""
+    """Operands are rounded once, gradients have the types of the arrays, buffers are left alone."""
     hidden, weight, target = operands()
     with torch.autocast("cpu", dtype=dtype):
         loss = HEAD(hidden, weight, target=target)
@@ -484,7 +484,7 @@ def test_nested_autocast_may_be_disabled():
     assert torch.equal(exact, HEAD(hidden, weight, target=target)) and not torch.equal(pair, exact)
 
 
-# ---- numerical derivatives, heads as objects ---------------------------------------------------------------
+# ---- numerical derivatives, heads as objects -----------------------------------------------------
 
 
 def test_finite_differences():
@@ -540,7 +540,7 @@ def test_a_loss_without_a_global_name_cannot_be_pickled():
     assert copy.deepcopy(lt.jit(local)).loss is local
 
 
-# ---- mixtures ----------------------------------------------------------------------------------------------
+# ---- mixtures ------------------------------------------------------------------------------------
 
 
 @pytest.mark.contract("2 frameworks")
@@ -590,7 +590,7 @@ def flags_of(pointer):
 @pytest.mark.skipif(not Path("/sys/kernel/mm/transparent_hugepage").exists(), reason="no huge pages here")
 @pytest.mark.parametrize(("mebibytes", "are_huge"), [(16, True), (160, False)])
 def test_gradients_of_middling_size_come_in_huge_pages(mebibytes, are_huge):
-    """Small pages of a fresh gradient take a good part of a step; if it is very large, they are cheaper."""
+    """New small pages take a good part of a step; they are cheaper for very large gradients."""
     vocab = mebibytes << 20 >> 2 + 6
     weight = torch.randn(vocab, 64, requires_grad=True)
     hidden, target = torch.randn(N, 64), torch.randint(0, vocab, (N,))

@@ -59,7 +59,8 @@ def test_training_steps():
 @pytest.mark.contract("4 torch compile")
 def test_inductor():
     hidden, weight, target = operands()
-    run = compiled(lambda x, w: EACH(x, w, target=target), "inductor")  # nothing that it would compile itself
+    # nothing that it would compile itself
+    run = compiled(lambda x, w: EACH(x, w, target=target), "inductor")
     got, wanted = run(hidden, weight), EACH(hidden, weight, target=target)
     check_close(got, wanted)
     cotangent = torch.linspace(-1, 1, N)
@@ -222,7 +223,7 @@ def test_errors_stay_readable():
         compiled(lambda x: HEAD(x, weight, target=target))(hidden)
 
 
-# ---- export ------------------------------------------------------------------------------------------------
+# ---- export --------------------------------------------------------------------------------------
 
 
 class Exported(torch.nn.Module):
@@ -284,7 +285,7 @@ def test_a_loaded_program_says_that_its_head_is_unknown(tmp_path):
     )
 
 
-# ---- heads that are made inside ----------------------------------------------------------------------------
+# ---- heads that are made inside ------------------------------------------------------------------
 
 
 def make(loss, **options):

@@ -1,4 +1,6 @@
-"""Calls that torch looks at: profiler, operators, torch.func, vmap, meta and fake tensors, subclasses."""
+"""Calls that torch looks at: profiler, operators, torch.func, vmap,
+meta and fake tensors, subclasses.
+"""
 
 import logitile as lt
 import pytest
@@ -55,7 +57,7 @@ def recorded(run):
     return calls
 
 
-# ---- operators ---------------------------------------------------------------------------------------------
+# ---- operators -----------------------------------------------------------------------------------
 
 hidden, weight, target = operands()
 CALLS = {
@@ -107,7 +109,7 @@ def test_a_head_that_is_unknown_here():
     )
 
 
-# ---- tensors without numbers -------------------------------------------------------------------------------
+# ---- tensors without numbers ---------------------------------------------------------------------
 
 
 @pytest.mark.contract("4 operators")
@@ -147,7 +149,7 @@ def test_errors_come_before_numbers():
         HEAD(hidden, weight, target=torch.zeros(N, dtype=torch.int64))
 
 
-# ---- torch.func --------------------------------------------------------------------------------------------
+# ---- torch.func ----------------------------------------------------------------------------------
 
 
 @pytest.mark.contract("4 operators")
@@ -223,7 +225,7 @@ def test_dual_tensors_are_refused():
         assert HEAD(hidden, weight, target=target).shape == ()
 
 
-# ---- subclasses --------------------------------------------------------------------------------------------
+# ---- subclasses ----------------------------------------------------------------------------------
 
 
 def test_subclasses_are_refused():
@@ -247,7 +249,7 @@ def test_subclasses_are_refused():
     assert str(caught.value) == (
         "'weight' is a DTensor, which a call of the head itself takes, but not this call; gather it first "
         "(full_tensor()). Its local shard alone would give a wrong loss: shards of the vocabulary go to "
-        "lt.parallel.vocab_parallel, a shard of the tokens is a call of its own"
+        "lt.parallel.vocab_parallel, a shard of the tokens is a separate call"
     )
 
 

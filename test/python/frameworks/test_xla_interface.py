@@ -1,4 +1,6 @@
-"""The interface to XLA: its declarations here are those of jaxlib's header; handlers say what they are."""
+"""The interface to XLA: its declarations here are those of jaxlib's header;
+handlers say what they are.
+"""
 
 import ctypes
 import os

@@ -1,10 +1,11 @@
-"""The blocks of the documents run, one after the other; the errors that they show are the real ones.
+"""The blocks of the documents run, one after the other;
+the errors that they show are the real ones.
 
-A block whose fence says `python raises SomeError` must raise that; the `text` block behind it is the message.
-An `mlir` block quotes the variable `text` of the Python blocks: its lines are there in that order; `...`
-leaves something out, and numbers may differ, because tile sizes are a matter of the machine.
-A block `sh runs` is a script that must succeed; a block `c some.c` becomes a file for it. All blocks of a
-document work in one folder.
+A block whose fence says `python raises SomeError` must raise that; the `text` block behind it is
+the message. An `mlir` block quotes the variable `text` of the Python blocks: its lines are there in
+that order; `...` leaves something out, and numbers may differ, because tile sizes are a matter of
+the machine. A block `sh runs` is a script that must succeed; a block `c some.c` becomes a file for
+it. All blocks of a document work in one folder.
 """
 
 import os
@@ -72,7 +73,9 @@ def plain(message: str) -> str:
 
 
 def check_quotation(block: Block, quoted: str) -> None:
-    """Every piece of the block between line ends and `...` is in the text, behind the piece before it."""
+    """Every piece of the block between line ends and `...` is in the text,
+    behind the piece before it.
+    """
     text, behind = without_numbers(quoted), 0
     for line in block.text.splitlines():
         for piece in line.partition("//")[0].split("..."):
@@ -87,7 +90,8 @@ def without_numbers(text: str) -> str:
 
 
 def run(block: Block, names: dict, file: pathlib.Path) -> None:
-    code = compile("\n" * block.line + block.text, file.name, "exec")  # errors name the line of the document
+    # errors name the line of the document
+    code = compile("\n" * block.line + block.text, file.name, "exec")
     if block.error is None:
         exec(code, names)
         return
@@ -98,7 +102,9 @@ def run(block: Block, names: dict, file: pathlib.Path) -> None:
 
 
 def run_script(block: Block, folder: pathlib.Path) -> None:
-    """Runs a block of shell commands with the developer tools, the package and a C compiler at hand."""
+    """Runs a block of shell commands with the developer tools,
+    the package and a C compiler at hand.
+    """
     compiler = next(filter(None, map(shutil.which, ("cc", "clang-22", "clang", "gcc"))), None)
     if compiler is None or find_tool("logitile-opt") is None:
         pytest.skip("the commands of this document need a build and a C compiler")

@@ -1,4 +1,6 @@
-"""head.ir, head.explain and head.compile: stages, schedules and plans of calls, with and without data."""
+"""head.ir, head.explain and head.compile: stages, schedules and plans of calls,
+with and without data.
+"""
 
 import re
 from dataclasses import replace
@@ -23,7 +25,7 @@ def shapes(tokens=TOKENS, dtype="float32"):
 
 TARGET_SHAPE = lt.ShapeDtype((TOKENS,), "int64")
 
-# ---- ir ----------------------------------------------------------------------------------------------------
+# ---- ir ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.contract("4 ir")
@@ -108,7 +110,7 @@ def test_extents_that_do_not_fit_in_32_bits():
         head.ir("plan", many, few, target=lt.ShapeDtype((2**31,), "int64"))
 
 
-# ---- parts of a slice --------------------------------------------------------------------------------------
+# ---- parts of a slice ----------------------------------------------------------------------------
 
 
 @lt.loss
@@ -175,7 +177,7 @@ def test_parts_that_are_not_there():
         slice_of_deviations("forward0", "tiles", kernel="x")
 
 
-# ---- explain -----------------------------------------------------------------------------------------------
+# ---- explain -------------------------------------------------------------------------------------
 
 
 @pytest.mark.contract("4 explain")
@@ -210,7 +212,8 @@ def test_the_least_workspace_is_that_of_one_chunk_where_several_need_more():
     with pytest.raises(lt.CallValueError, match="need at least") as refused:
         lt.jit(losses.cross_entropy, workspace=1, backend=backend).explain(*shapes, target=target)
     least = refused.value.minimum_workspace
-    assert least < 4 * 32000 * 512  # float32 sums of the weight's gradient, which several chunks have
+    # float32 sums of the weight's gradient, which several chunks have
+    assert least < 4 * 32000 * 512
     told = lt.jit(losses.cross_entropy, workspace=least, backend=backend).explain(*shapes, target=target)
     assert told.chunks == 1 and told.workspace_bytes == least
     # The usual vocabulary splits, 16 of them, have more memory.
@@ -276,7 +279,7 @@ def test_the_text_of_an_explanation():
     lt.testing.filecheck(str(lt.jit(losses.cross_entropy).explain(*shapes(), target=TARGET_SHAPE)), checks)
 
 
-# ---- plans -------------------------------------------------------------------------------------------------
+# ---- plans ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.contract("4 plans")
@@ -301,7 +304,9 @@ def valid_targets():
 
 
 def test_a_saved_plan_knows_its_ignore_index(tmp_path):
-    """lt.valid is compiled for one: with another, ignored entries would count, or valid ones would not."""
+    """lt.valid is compiled for one: with another, ignored entries would count,
+    or valid ones would not.
+    """
     targets = np.stack([TARGET, TARGET], 1)
     targets[:, 1] = 3
     targets[[0, 5]] = 3  # tokens that do not count

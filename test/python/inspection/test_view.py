@@ -61,7 +61,7 @@ def program(request, tmp_path_factory):
     return program
 
 
-# ---- lines -------------------------------------------------------------------------------------------------
+# ---- lines ---------------------------------------------------------------------------------------
 
 
 def test_all_stages_are_there_with_their_texts(program):
@@ -111,7 +111,8 @@ def test_nearly_all_lines_of_operations_come_from_somewhere(program, number):
     if number >= 5:  # instructions, not labels and directives
         rows = [n for n in rows if not text_of(pane, n).strip().startswith((".", "//", "#", "{"))]
     with_origin = sum(bool(pane["origins"][n]) for n in rows)
-    assert with_origin > (0.55 if number == 2 else 0.8) * len(rows)  # a plan begins with constants of nowhere
+    # a plan begins with constants of nowhere
+    assert with_origin > (0.55 if number == 2 else 0.8) * len(rows)
 
 
 def test_kernels_of_a_stage(program):
@@ -136,7 +137,7 @@ def test_passes_of_a_stage(program):
     assert "+  logitile.program @cross_entropy" in by_stage["plan"][1]["diff"]
 
 
-# ---- functions around a loss -------------------------------------------------------------------------------
+# ---- functions around a loss ---------------------------------------------------------------------
 
 
 def helper(z):
@@ -163,7 +164,7 @@ def test_a_line_outside_functions_and_a_file_that_is_no_python(tmp_path):
     assert source.loss_lines([("/nowhere.py", 3)]) == []
 
 
-# ---- the page ----------------------------------------------------------------------------------------------
+# ---- the page ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("backend", ["cpu", "cuda:sm_90"])
@@ -239,7 +240,7 @@ def test_words_of_the_glossary(program, tmp_path):
     assert data_of(path.read_text())["words"]["sweep"].startswith("sweep is one pass over the vocabulary")
 
 
-# ---- the schedule ------------------------------------------------------------------------------------------
+# ---- the schedule --------------------------------------------------------------------------------
 
 
 def test_an_explanation_shows_itself_in_notebooks():
@@ -287,7 +288,7 @@ def test_blocks_of_a_multiprocessor():
     assert of(16, 32, 0, chip, "cuda:sm_90") == 32 and of(16, 32, 0, chip, "cuda:sm_86") == 16
 
 
-# ---- the command -------------------------------------------------------------------------------------------
+# ---- the command ---------------------------------------------------------------------------------
 
 
 def test_the_command(tmp_path, capsys):

@@ -7,9 +7,10 @@ def check(mine, dense, arguments, tolerance=1e-5, **options):
     """Outputs and gradients of `mine` are those of `dense`, as vectors, to a relative tolerance.
 
     Args:
-        mine, dense: called with the arguments by name and the options; they return a tensor, None or a tuple.
-        arguments: tensors as `mine` gets them; `dense` gets float64 copies of floats. All that require a
-            gradient are differentiated, with random numbers that reach the outputs.
+        mine, dense: called with the arguments by name and the options; they return a tensor,
+            None or a tuple.
+        arguments: tensors as `mine` gets them; `dense` gets float64 copies of floats. All that
+            require a gradient are differentiated, with random numbers that reach the outputs.
     """
     leaves = {name: leaf(tensor, getattr(tensor, "dtype", None)) for name, tensor in arguments.items()}
     exact = {name: leaf(tensor, torch.float64) for name, tensor in arguments.items()}

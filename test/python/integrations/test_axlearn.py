@@ -12,7 +12,9 @@ VOCAB, WIDTH, Z_LOSS, PAD = 47, 16, 1e-3, 2
 
 
 def compute_logits(predictions, table):
-    """A decoder's output layer: a norm, and the table of the embedding, from which einsum takes its axis."""
+    """A decoder's output layer: a norm, and the table of the embedding,
+    from which einsum takes its axis.
+    """
     x = predictions["hidden_states"]
     x = x * jax.lax.rsqrt((x * x).mean(-1, keepdims=True) + 1e-6)
     return jnp.einsum("bsd,vd->bsv", x, table) / 2.0
@@ -74,7 +76,7 @@ def assert_close(found, wanted, rtol=1e-5):
         )
 
 
-# ---- cross_entropy -----------------------------------------------------------------------------------------
+# ---- cross_entropy -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("options", [{}, {"z_loss_scale": Z_LOSS}, {"label_smoothing": 0.2}])
@@ -83,10 +85,13 @@ def test_loss_metrics_and_gradients(options):
 
 
 def test_weights_of_targets():
-    """Labels beyond the vocabulary have no entry, but count in the mean where `live_targets` says so."""
+    """Labels beyond the vocabulary have no entry,
+    but count in the mean where `live_targets` says so.
+    """
     hidden, table, labels = operands()
     live = jnp.asarray(np.random.default_rng(1).random(labels.shape), jnp.float32)
-    for weights in (live, live * 1e-3, jnp.round(live), live > 0.5):  # the sum of the second one is below 1
+    # the sum of the second one is below 1
+    for weights in (live, live * 1e-3, jnp.round(live), live > 0.5):
         assert_close(*compared(hidden, table, labels, weights, z_loss_scale=Z_LOSS))
 
 
@@ -117,7 +122,7 @@ def test_what_is_refused():
     with pytest.raises(ValueError, match="label_smoothing=1.5 must lie between 0 and 1"):
         cross_entropy(logits, labels, label_smoothing=1.5)
     with pytest.raises(
-        ValueError, match="label_smoothing=0.1 does not go with soft_target_labels; make it 0"
+        ValueError, match="label_smoothing=0.1 cannot be given with soft_target_labels; make it 0"
     ):
         cross_entropy(
             logits, labels, label_smoothing=0.1, soft_target_labels=jnp.ones((*labels.shape, VOCAB))
@@ -168,7 +173,7 @@ def test_a_smoothing_that_is_traced_beside_probabilities():
     with pytest.raises(lt.CallValueError) as caught:
         jax.jit(lambda number: compared(hidden, table, labels, soft=soft, label_smoothing=number))(0.1)
     assert str(caught.value) == (
-        "label_smoothing=traced by JAX does not go with soft_target_labels; make it 0"
+        "label_smoothing=traced by JAX cannot be given with soft_target_labels; make it 0"
     )
 
 
@@ -185,7 +190,7 @@ def test_coefficients_that_are_no_numbers(name):
         loss("much")
 
 
-# ---- logits that are not made ------------------------------------------------------------------------------
+# ---- logits that are not made --------------------------------------------------------------------
 
 LAYERS = {
     "weight first": lambda x, w: jnp.einsum("vd,bsd->bsv", w, x),
@@ -238,7 +243,7 @@ def test_layers_that_no_head_follows(layer, operation):
     assert f"'{operation}'" in str(refused.value) or operation == "exp"
 
 
-# ---- chunks, and what a model reports ----------------------------------------------------------------------
+# ---- chunks, and what a model reports ------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("length", "chunk"), [(16, 8), (16, 4), (10, 8), (16, 7), (211, 32), (8, None)])

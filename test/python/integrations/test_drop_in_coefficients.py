@@ -1,4 +1,6 @@
-"""Coefficients of drop-ins in tensors without axes: the values of numbers, gradients, and no compiling."""
+"""Coefficients of drop-ins in tensors without axes: the values of numbers, gradients,
+and no compiling.
+"""
 
 import logitile as lt
 import pytest
@@ -325,7 +327,7 @@ def test_what_is_returned_beside_the_loss_has_no_gradient():
     assert result.loss.requires_grad and not result.z_loss.requires_grad
 
 
-# ---- numbers that are compiled into the kernels ------------------------------------------------------------
+# ---- numbers that are compiled into the kernels --------------------------------------------------
 
 
 def capped(weight, **options):

@@ -1,4 +1,6 @@
-"""Corners that the drop-ins share: layouts of operands, batches without tokens, and gradients taken again."""
+"""Corners that the drop-ins share: layouts of operands, batches without tokens,
+and gradients taken again.
+"""
 
 import logitile as lt
 import pytest

@@ -1,4 +1,6 @@
-"""What holds for every drop-in: no array of logits exists, and nothing is imported that nobody asked for."""
+"""What holds for every drop-in: no array of logits exists,
+and nothing is imported that nobody asked for.
+"""
 
 import pathlib
 import subprocess
@@ -12,7 +14,8 @@ from logitile.integrations.liger import chunked_loss, ops, transformers
 from logitile.integrations.liger.transformers.model import loss_utils
 from torch.utils._python_dispatch import TorchDispatchMode
 
-BATCH, LENGTH, HIDDEN, VOCAB = 4, 512, 8, 1024  # logits would be far larger than hidden states and weights
+# logits would be far larger than hidden states and weights
+BATCH, LENGTH, HIDDEN, VOCAB = 4, 512, 8, 1024
 PYTHON = pathlib.Path(logitile.__file__).parents[1]
 MODULES = (
     "pytorch",

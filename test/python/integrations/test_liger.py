@@ -36,7 +36,7 @@ def dense(
     label_smoothing=0.0, reduction="mean", softcap=None, return_z_loss=False, use_token_scaling=False,
     return_token_accuracy=False, return_predicted_tokens=False,
 ):  # fmt: skip
-    """Each term by itself: cross-entropy over the class weights, z-loss over the number of tokens."""
+    """Each term alone: cross-entropy over class weights, z-loss over the number of tokens."""
     z = _input @ weight.T
     z = z if bias is None else z + bias
     z = z if softcap is None else softcap * torch.tanh(z / softcap)
@@ -201,7 +201,7 @@ def test_options_that_are_refused(options, message):
     assert str(caught.value) == message
 
 
-# ---- Jensen-Shannon divergence -----------------------------------------------------------------------------
+# ---- Jensen-Shannon divergence -------------------------------------------------------------------
 
 
 def heads():

@@ -58,11 +58,11 @@ def compare(function, formula, given, **options):
     check(lambda **g: flat(function(**g, **options)), formula, given)
 
 
-# ---- pairs -------------------------------------------------------------------------------------------------
+# ---- pairs ---------------------------------------------------------------------------------------
 
 
 def pairs(preference, average, alpha=1.0, has_nll=True, nll_target=None, has_reference=False):
-    """A loss of pairs: `preference(chosen, rejected)` returns its loss per pair and more outputs."""
+    """A loss of pairs: `preference(chosen, rejected)` gives a loss per pair, and outputs."""
 
     def run(_input, weight, target, bias=None, ref_input=None, ref_weight=None, ref_bias=None):
         z = logits(_input, weight, bias)
@@ -164,7 +164,7 @@ def test_orpo(own_target):
     compare(mine.liger_fused_linear_orpo, formula, arguments(), beta=BETA, nll_target=nll_target)
 
 
-# ---- answers by themselves ---------------------------------------------------------------------------------
+# ---- answers by themselves -----------------------------------------------------------------------
 
 GOOD = torch.tensor([True, False, False, True, True, False])
 
@@ -216,7 +216,7 @@ def test_kto(has_reference, kl, average):
     compare(mine.liger_fused_linear_kto, formula, given, preference_labels=GOOD, kl=kl, **options)
 
 
-# ---- distillation ------------------------------------------------------------------------------------------
+# ---- distillation --------------------------------------------------------------------------------
 
 
 def two_heads(extra=0, biased=True):
@@ -291,7 +291,7 @@ def test_distillation_where_no_token_counts():
     assert loss == soft == hard == 0 and not given["student_weight"].grad.any()
 
 
-# ---- policies ----------------------------------------------------------------------------------------------
+# ---- policies ------------------------------------------------------------------------------------
 
 
 def policy_inputs():
@@ -436,7 +436,9 @@ def test_without_references_gradients_remain():
 
 
 def test_functions_read_no_options_of_another_type_of_loss():
-    """As in Liger: code that passes them by position may have anything there. Modules check them all."""
+    """As in Liger: code that passes them by position may have anything there.
+    Modules check them all.
+    """
     given, data = policy_inputs()
     plain = mine.liger_fused_linear_grpo(**given, **data, loss_type="bnpo")[0]
     other = mine.liger_fused_linear_grpo(
@@ -448,7 +450,7 @@ def test_functions_read_no_options_of_another_type_of_loss():
             mine.LigerFusedLinearGRPOLoss(loss_type="bnpo", **{name: 0.0})
 
 
-# ---- names, modules, refusals ------------------------------------------------------------------------------
+# ---- names, modules, refusals --------------------------------------------------------------------
 
 NAMES = {
     "DPO": "dpo", "CPO": "cpo", "ORPO": "orpo", "SimPO": "simpo", "KTO": "kto", "GRPO": "grpo", "JSD": "jsd",

@@ -1,5 +1,5 @@
-"""Liger's loss of policies on given logits: that of the drop-in with a projection, which has tests of its own
-against dense logits, and its numbers per token.
+"""Liger's loss of policies on given logits: that of the drop-in with a projection, which has tests
+of its own against dense logits, and its numbers per token.
 """
 
 import inspect
@@ -61,7 +61,8 @@ def compare(given, **options):
 @pytest.mark.parametrize("loss_type", TYPES)
 @pytest.mark.parametrize("beta", [0.0, 0.1])
 def test_reduced(loss_type, beta):
-    # Only tokens of the mask are summed here; the loss with a projection sums all of them for LUSPO.
+    # Only tokens of the mask are summed here;
+    # the loss with a projection sums all of them for LUSPO.
     compare(inputs(masked=loss_type != "luspo"), loss_type=loss_type, beta=beta)
 
 

@@ -1,4 +1,6 @@
-"""Liger's fused divergence from stored probabilities, against its formula on dense logits in float64."""
+"""Liger's fused divergence from stored probabilities,
+against its formula on dense logits in float64.
+"""
 
 import inspect
 

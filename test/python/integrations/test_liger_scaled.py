@@ -1,5 +1,5 @@
-"""Liger's scaled cross-entropy of each token, and its cross-entropy with a distance from a teacher, against
-their formulas on dense logits in float64.
+"""Liger's scaled cross-entropy of each token, and its cross-entropy with a distance from a teacher,
+against their formulas on dense logits in float64.
 """
 
 import inspect
@@ -154,7 +154,7 @@ def test_options_on_several_processes_that_are_refused(options, message):
     assert str(caught.value) == message
 
 
-# ---- cross-entropy and total variation ---------------------------------------------------------------------
+# ---- cross-entropy and total variation -----------------------------------------------------------
 
 
 def two_heads():

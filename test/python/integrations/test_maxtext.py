@@ -65,7 +65,9 @@ def config(tiles=4, **changed):
 
 
 def batch(rows=3, length=7, seed=0):
-    """Hidden states, targets, some of them beyond the vocabulary, and segments, of which 0 is padding."""
+    """Hidden states, targets, some of them beyond the vocabulary, and segments,
+    of which 0 is padding.
+    """
     rng = np.random.default_rng(seed)
     targets = rng.integers(0, VOCAB, (rows, length))
     targets[0, :2] = VOCAB + 3, -1
@@ -77,7 +79,9 @@ def batch(rows=3, length=7, seed=0):
 
 
 def dense_sums(logits, data):
-    """The loss of MaxText as its definition says: labels are rows of numbers, 0 for what is no entry."""
+    """The loss of MaxText as its definition says: labels are rows of numbers,
+    0 for what is no entry.
+    """
     z = logits.astype(jnp.float32)
     labels = jax.nn.one_hot(data["targets"].reshape(-1), VOCAB)
     z_loss = Z_LOSS * jax.nn.logsumexp(z, -1) ** 2
@@ -120,7 +124,9 @@ def assert_close(found, wanted, rtol=1e-5):
 
 @pytest.mark.parametrize("is_tied", [False, True])
 def test_linen_models(is_tied):
-    """Sums and the gradients of all parameters and of hidden states; tiles need not divide the tokens."""
+    """Sums and the gradients of all parameters and of hidden states;
+    tiles need not divide the tokens.
+    """
     params, hidden, dense, tiled = linen_case(is_tied=is_tied)
     wanted = with_gradients(dense)(params, hidden)
     for tiles in (1, 4):

@@ -1,4 +1,6 @@
-"""logitile.integrations.megatron against dense logits in float64, and its way to accumulate gradients."""
+"""logitile.integrations.megatron against dense logits in float64,
+and its way to accumulate gradients.
+"""
 
 import inspect
 
@@ -93,7 +95,7 @@ def test_names_and_order():
     ]  # fmt: skip
 
 
-# ---- main_grad ---------------------------------------------------------------------------------------------
+# ---- main_grad -----------------------------------------------------------------------------------
 
 
 def micro_batches(weight, dtype=torch.bfloat16):
@@ -149,7 +151,7 @@ def test_a_buffer_of_16_bits_is_not_used():
     assert given["weight"].grad.any() and not given["weight"].main_grad.any()
 
 
-# ---- groups ------------------------------------------------------------------------------------------------
+# ---- groups --------------------------------------------------------------------------------------
 
 
 class Group:

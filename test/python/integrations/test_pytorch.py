@@ -1,4 +1,6 @@
-"""logitile.integrations.pytorch against torch's own function, on its path with dense logits in float64."""
+"""logitile.integrations.pytorch against torch's own function,
+on its path with dense logits in float64.
+"""
 
 import dataclasses
 import inspect
@@ -222,7 +224,7 @@ def test_annealed_smoothing_compiles_once():
      "input has shape (1, 2, 16); it must be [in_features] or [N, in_features]"),
     ({"linear_weight": torch.zeros(9, 8)},
      "linear_weight has shape (9, 8) and input (12, 16); their last dimensions must be equal"),
-    ({"linear_bias": torch.zeros(9)}, "linear_bias has shape (9,); linear_weight wants (43,)"),
+    ({"linear_bias": torch.zeros(9)}, "linear_bias has shape (9,); linear_weight needs (43,)"),
     ({"reduction": "max"}, "reduction='max' is none of 'mean', 'sum', 'none'"),
     ({"label_smoothing": 2.0}, "label_smoothing=2.0 must be a number from 0 to 1"),
     ({"target": torch.zeros(12, 43), "ignore_index": 3},

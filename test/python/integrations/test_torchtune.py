@@ -40,7 +40,7 @@ def fused(output, kind=mine.LinearCrossEntropyLoss, **options):
     return loss
 
 
-# ---- LinearCrossEntropyLoss --------------------------------------------------------------------------------
+# ---- LinearCrossEntropyLoss ----------------------------------------------------------------------
 
 
 @pytest.mark.contract("8 same results")
@@ -179,7 +179,7 @@ def test_a_tensor_parallel_plan_names_the_output_layer():
     )
 
 
-# ---- LinearGRPOLoss ----------------------------------------------------------------------------------------
+# ---- LinearGRPOLoss ------------------------------------------------------------------------------
 
 
 def answers():
@@ -268,7 +268,7 @@ def test_grpo_in_a_graph_and_without_a_model():
         assert close(found, wanted, 1e-6)
 
 
-# ---- distillation ------------------------------------------------------------------------------------------
+# ---- distillation --------------------------------------------------------------------------------
 
 
 def forward_kl(z, t):
@@ -382,7 +382,7 @@ def test_positional_order_of_options():
     assert (loss.num_output_chunks, loss.ignore_index, loss.mask_ignored_tokens) == (4, 3, False)
 
 
-# ---- distillation of logits --------------------------------------------------------------------------------
+# ---- distillation of logits ----------------------------------------------------------------------
 
 
 def logits(dtype=torch.float32, masked=False):

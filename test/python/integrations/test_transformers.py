@@ -1,4 +1,4 @@
-"""logitile.integrations.transformers: a patched model trains as the unpatched one, without logits."""
+"""logitile.integrations.transformers: a patched model trains like the original, without logits."""
 
 import copy
 import warnings
@@ -130,7 +130,7 @@ def test_torch_compile_sees_one_graph():
     compiled.zero_grad()
 
 
-# ---- adapters ----------------------------------------------------------------------------------------------
+# ---- adapters ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("options", [
@@ -144,7 +144,7 @@ def test_lora(options):
     assert error(both(patch, get_peft_model(build(), config).train()), loss_of()) < CLOSE
 
 
-# ---- other losses ------------------------------------------------------------------------------------------
+# ---- other losses --------------------------------------------------------------------------------
 
 
 def dense(model, formula):
@@ -208,7 +208,7 @@ def test_grpo():
     compare(models, formula, old_logprob=old, advantage=advantage)
 
 
-# ---- the Trainer -------------------------------------------------------------------------------------------
+# ---- the Trainer ---------------------------------------------------------------------------------
 
 
 class Sequences(torch.utils.data.Dataset):
@@ -249,7 +249,7 @@ def test_accelerate_with_mixed_precision():
     assert error((accelerator.prepare(plain), accelerator.prepare(patched)), loss_of()) < 2e-2
 
 
-# ---- what logits of training may be used for ---------------------------------------------------------------
+# ---- what logits of training may be used for -----------------------------------------------------
 
 
 @pytest.mark.parametrize("use", [
@@ -281,7 +281,7 @@ def test_logits_that_are_no_tensor_have_the_attributes_of_tensors_only():
         _ = logits.logsumexps
 
 
-# ---- refusals ----------------------------------------------------------------------------------------------
+# ---- refusals ------------------------------------------------------------------------------------
 
 
 def test_unpatch_undoes_all():
@@ -410,7 +410,7 @@ def test_losses_that_calls_complete_are_taken():
 def test_a_layer_with_a_forward_of_its_own_is_refused():
     model = build()
     model.lm_head.forward = lambda hidden: hidden
-    with pytest.raises(lt.CallTypeError, match="has a forward of its own"):
+    with pytest.raises(lt.CallTypeError, match="has its own forward"):
         patch(model)
 
 
@@ -422,7 +422,7 @@ def test_a_loss_that_cannot_be_fused_is_refused_in_training():
         model.loss_function(logits=plain, labels=batch()["labels"], vocab_size=VOCAB)
 
 
-# ---- loss functions of the user's --------------------------------------------------------------------------
+# ---- loss functions of the user's ----------------------------------------------------------------
 
 
 def own_loss(logits, labels, vocab_size, **kwargs):

@@ -85,7 +85,7 @@ def test_another_temperature_compiles_nothing():
     assert [record["event"] for record in lt.history()[-4:]] == ["hit"] * 4
 
 
-# ---- divergences -------------------------------------------------------------------------------------------
+# ---- divergences ---------------------------------------------------------------------------------
 
 
 def pair_of_models(biased=False, rows=VOCAB):
@@ -136,7 +136,7 @@ def test_rows_of_padding_of_a_teacher_are_left_out():
     check(trl.ChunkedDivergenceFunction.apply, dense_divergence, pair_of_models(True, VOCAB + 10), beta=0.5)
 
 
-# ---- refusals ----------------------------------------------------------------------------------------------
+# ---- refusals ------------------------------------------------------------------------------------
 
 
 @pytest.mark.contract("8 refusals")

@@ -1,4 +1,6 @@
-"""Trainers of TRL train as before once logitile.integrations.trl has its functions in the place of TRL's."""
+"""Trainers of TRL train as before once logitile.integrations.trl has its functions in
+the place of TRL's.
+"""
 
 import copy
 

@@ -23,7 +23,7 @@ def sparse(z: lt.Logits, ids: lt.Token[int, lt.K], teacher: lt.Token[float, lt.K
     return lt.sum(lt.where(lt.valid(ids), lt.exp(teacher) * (teacher - log_p), 0.0))
 
 
-# ---- what is recorded --------------------------------------------------------------------------------------
+# ---- what is recorded ----------------------------------------------------------------------------
 
 SPARSE = """\
 logitile.loss @sparse vocab 10 outputs ["loss"] {
@@ -134,7 +134,7 @@ def numbers(k, tokens=5, vocab=13, seed=0):
     return hidden.astype(np.float32), weight.astype(np.float32), given
 
 
-# ---- refused while tracing ---------------------------------------------------------------------------------
+# ---- refused while tracing -----------------------------------------------------------------------
 
 ENTRIES = (("t", 3), ("u", 4), ("f", 3), ("g", 4), ("m", 200))
 
@@ -236,7 +236,7 @@ def both_ways(z: lt.Logits, f: lt.Token[float, lt.K]):
     return lt.logsumexp(z) * f[0] + lt.sum(f)
 
 
-# ---- refused at a call -------------------------------------------------------------------------------------
+# ---- refused at a call ---------------------------------------------------------------------------
 
 
 def test_a_list_takes_no_gradient():

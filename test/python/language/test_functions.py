@@ -1,4 +1,6 @@
-"""Every function of the language against torch, value and gradient, on ordinary and on special numbers."""
+"""Every function of the language against torch, value and gradient,
+on ordinary and on special numbers.
+"""
 
 import math
 
@@ -13,7 +15,9 @@ NUMBERS = np.array([-INF, -3.0, -1.0, -0.5, -0.0, 0.0, 0.25, 1.0, 2.5, 40.0, INF
 
 
 def by_column(function, x):
-    """function(x) entry by entry: values [V] and derivatives [V], of an x [V] that is a Dense input."""
+    """function(x) entry by entry: values [V] and derivatives [V],
+    of an x [V] that is a Dense input.
+    """
 
     @lt.loss
     def loss(z: lt.Logits, x: lt.Dense[float], target: lt.Token[int]):
@@ -88,7 +92,8 @@ def test_elementwise(name):
     ):  # where torch multiplies 0 by infinity
         known = np.isfinite(expected_derivative)
         derivative, expected_derivative = derivative[known], expected_derivative[known]
-    rounding = 1e-16 if name in ("tanh", "sigmoid") else 0.0  # torch's 1 - y**2 and y * (1 - y) cancel
+    # torch's 1 - y**2 and y * (1 - y) cancel
+    rounding = 1e-16 if name in ("tanh", "sigmoid") else 0.0
     np.testing.assert_allclose(derivative, expected_derivative, rtol=1e-13, atol=rounding)
 
 
@@ -148,7 +153,7 @@ def test_power_with_a_gradient_of_the_exponent():
     np.testing.assert_allclose(gradients["p"], leaves[1].grad.numpy(), rtol=1e-14)
 
 
-# ---- over the vocabulary -----------------------------------------------------------------------------------
+# ---- over the vocabulary -------------------------------------------------------------------------
 
 ROWS = np.array([
     [1.0, 3.0, -2.0, 3.0, 0.5],
@@ -228,6 +233,7 @@ def test_plus_infinity_under_an_exponential_is_nan():
 
 @pytest.mark.contract("3 first nan")
 def test_argmax_of_probabilities_is_argmax_of_logits():
-    rows = np.array([[-2000.0, -1000.0, 0.0, -1000.5]], np.float32)  # the first ones underflow in a softmax
+    # the first ones underflow in a softmax
+    rows = np.array([[-2000.0, -1000.0, 0.0, -1000.5]], np.float32)
     assert over_rows(lambda x: lt.to_float(lt.argmin(lt.softmax(x))), rows)[0] == 0
     assert over_rows(lambda x: lt.log(lt.min(lt.softmax(x))), rows)[0] == -2000

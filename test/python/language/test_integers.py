@@ -1,4 +1,6 @@
-"""Integers that a loss computes saturate at 32 bits: what does not fit comes round to no other number."""
+"""Integers that a loss computes saturate at 32 bits:
+what does not fit comes round to no other number.
+"""
 
 import itertools
 

@@ -1,4 +1,4 @@
-"""What losses mean: masks, exponents, optional inputs, entries, constants and losses inside losses."""
+"""What losses mean: masks, exponents, optional inputs, entries, constants, nested losses."""
 
 import logitile as lt
 import pytest
@@ -32,7 +32,7 @@ def operations(use):
     return [name.split(" ")[0].partition(".")[2] for name in names[3:]]  # three sums of the inputs
 
 
-# ---- masks: a weight of 0 wins -----------------------------------------------------------------------------
+# ---- masks: a weight of 0 wins -------------------------------------------------------------------
 
 
 @pytest.mark.contract("3 multiply_no_nan")
@@ -131,7 +131,7 @@ def test_in_a_quotient_of_exponentials_the_numerator_weighs():
     )
 
 
-# ---- exponents are not lost --------------------------------------------------------------------------------
+# ---- exponents are not lost ----------------------------------------------------------------------
 
 
 @pytest.mark.contract("1 softmax", "5 equivalent forms")
@@ -215,7 +215,7 @@ def test_the_order_of_exponentials_is_that_of_their_exponents():
     )
 
 
-# ---- functions that stand for others -----------------------------------------------------------------------
+# ---- functions that stand for others -------------------------------------------------------------
 
 
 @pytest.mark.contract("1 elementwise")
@@ -263,7 +263,7 @@ def test_comparisons_of_integers_are_signed():
     )
 
 
-# ---- inputs ------------------------------------------------------------------------------------------------
+# ---- inputs --------------------------------------------------------------------------------------
 
 
 @pytest.mark.contract("1 optional")
@@ -397,7 +397,7 @@ def test_vocab_size_is_a_python_int():
     assert "arith.constant 50.0" in text(loss)
 
 
-# ---- losses inside losses ----------------------------------------------------------------------------------
+# ---- losses inside losses ------------------------------------------------------------------------
 
 
 def test_a_loss_may_call_losses():

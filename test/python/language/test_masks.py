@@ -1,5 +1,5 @@
-"""Masked logits (-inf) are ordinary: they weigh nothing in values and gradients, whatever they are multiplied
-by.
+"""Masked logits (-inf) are ordinary: they weigh nothing in values and gradients,
+whatever they are multiplied by.
 """
 
 import math
@@ -89,7 +89,9 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("how", ["bias", "where"])
 def test_masked_columns_are_as_if_absent(name, how):
-    """Values and gradients equal those of torch on the columns that are kept; gradients elsewhere are 0."""
+    """Values and gradients equal those of torch on the columns that are kept;
+    gradients elsewhere are 0.
+    """
     function, torch_function = CASES[name]
 
     @lt.loss

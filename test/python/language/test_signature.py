@@ -1,4 +1,6 @@
-"""What a loss's parameters may be: annotations, names and defaults, checked when the loss is decorated."""
+"""What a loss's parameters may be: annotations, names and defaults,
+checked when the loss is decorated.
+"""
 
 from __future__ import annotations
 
@@ -96,7 +98,7 @@ def test_no_annotation():
     refused(
         loss,
         "'loss': parameter 'y' has no annotation of logitile; annotate an input lt.Logits, lt.Token[int], "
-        "lt.Vocab[float], lt.Dense[float] or lt.Scalar, and put constants behind a '*'",
+        "lt.Vocab[float], lt.Dense[float] or lt.Scalar, and put constants after a '*'",
     )
 
 
@@ -106,7 +108,7 @@ def test_positional_constant():
     refused(
         loss,
         "'loss': parameter 'eps' has no annotation of logitile; annotate an input lt.Logits, lt.Token[int], "
-        "lt.Vocab[float], lt.Dense[float] or lt.Scalar, and put constants behind a '*'",
+        "lt.Vocab[float], lt.Dense[float] or lt.Scalar, and put constants after a '*'",
     )
 
 
@@ -225,7 +227,7 @@ def test_only_functions_are_losses():
     assert str(caught.value) == "lt.loss decorates a function, not 3"
 
 
-# ---- constants that a call may give ------------------------------------------------------------------------
+# ---- constants that a call may give --------------------------------------------------------------
 
 
 def test_a_coefficient_is_an_input_and_a_constant():
@@ -267,5 +269,5 @@ def test_a_coefficient_stands_behind_the_star():
     def coefficient(z: lt.Logits, gamma: lt.Scalar | float = 2.0):
         return lt.max(z) * gamma
 
-    with pytest.raises(lt.SpecError, match=r"so it may be a constant; put it behind a '\*'"):
+    with pytest.raises(lt.SpecError, match=r"so it may be a constant; put it after a '\*'"):
         lt.loss(coefficient)

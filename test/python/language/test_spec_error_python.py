@@ -1,4 +1,6 @@
-"""Refusals of Python and of array libraries that would look at a traced number, with their full text."""
+"""Refusals of Python and of array libraries that would look at a traced number,
+with their full text.
+"""
 
 import concurrent.futures
 import copy
@@ -33,7 +35,7 @@ def reduced_by_sum(use):
     return loss
 
 
-# ---- Python that would look at a number --------------------------------------------------------------------
+# ---- Python that would look at a number ----------------------------------------------------------
 
 NO_TRUTH = (
     "has no truth value while the loss is traced: 'if', 'while', 'and', 'or', 'not', 'in', chained "
@@ -148,7 +150,7 @@ def test_python_functions(use, text):
     (lambda z: divmod(2, z), "has no divmod(); use lt.floor(a / b) and a - b * lt.floor(a / b)"),
     (lambda z: pow(z, 2, 5), "has no pow() with a modulus; use a ** b"),
     (lambda z: f"{z:.3f}", "is no number while the loss is traced, so it cannot be formatted with '.3f'; "
-     "print the value itself, which tells what it is"),
+     "print the value itself, which shows what it is"),
 ])  # fmt: skip
 def test_missing_operators(use, text):
     with pytest.raises(lt.SpecError) as caught:
@@ -306,11 +308,11 @@ def test_another_trace():
     refused(
         loss,
         "'z' comes from the trace of 'loss', which has not ended: another loss is traced meanwhile, which "
-        "has values of its own; call that loss with this value to make it a part",
+        "has other values; call that loss with this value to make it a part",
     )
 
 
-# ---- array libraries ---------------------------------------------------------------------------------------
+# ---- array libraries -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("use", "text"), [
@@ -356,7 +358,7 @@ def test_numpy_scalars_are_constants():
     assert body == other
 
 
-# ---- names -------------------------------------------------------------------------------------------------
+# ---- names ---------------------------------------------------------------------------------------
 
 
 def test_unknown_function():
@@ -409,7 +411,7 @@ def test_outputs_attribute():
     assert str(caught.value) == "this lt.Outputs has no field 'entropi'; did you mean 'entropy'?"
 
 
-# ---- depth -------------------------------------------------------------------------------------------------
+# ---- depth ---------------------------------------------------------------------------------------
 
 TOO_DEEP = (
     "'loss' nests more deeply than Python's recursion limit of 1000; a function that calls itself needs an "

@@ -16,7 +16,7 @@ def short_paths(monkeypatch):
     monkeypatch.chdir(pathlib.Path(__file__).parent)
 
 
-# ---- types -------------------------------------------------------------------------------------------------
+# ---- types ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.contract("1 no mixing")
@@ -82,7 +82,7 @@ def test_types(use, text):
     assert place == f"{FILE}:{use.__code__.co_firstlineno}"
 
 
-# ---- indices -----------------------------------------------------------------------------------------------
+# ---- indices -------------------------------------------------------------------------------------
 
 WANTS = "it takes one integer per token, such as a target: the vocabulary axis is implicit and cannot be cut"
 

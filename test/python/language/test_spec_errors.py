@@ -1,4 +1,6 @@
-"""Refusals of what a loss returns and of its use of varying and uniform values, with their full text."""
+"""Refusals of what a loss returns and of its use of varying and uniform values,
+with their full text.
+"""
 
 import inspect
 import os
@@ -17,7 +19,7 @@ def short_paths(monkeypatch):
     monkeypatch.chdir(pathlib.Path(__file__).parent)
 
 
-# ---- what a loss returns -----------------------------------------------------------------------------------
+# ---- what a loss returns -------------------------------------------------------------------------
 
 
 @pytest.mark.contract("1 result")
@@ -138,7 +140,7 @@ def test_unused_parameters(unused):
         refused(loss, "parameters 'a' and 'b' of 'loss' do not reach any output; use them, or remove them")
 
 
-# ---- varying and uniform -----------------------------------------------------------------------------------
+# ---- varying and uniform -------------------------------------------------------------------------
 
 
 def test_varying_index():
@@ -188,7 +190,7 @@ def test_pick_from_a_uniform_value():
     )
 
 
-# ---- traces ------------------------------------------------------------------------------------------------
+# ---- traces --------------------------------------------------------------------------------------
 
 
 def test_value_of_another_trace():
@@ -247,7 +249,7 @@ def test_functions_outside_of_a_loss():
         )
 
 
-# ---- losses inside losses ----------------------------------------------------------------------------------
+# ---- losses inside losses ------------------------------------------------------------------------
 
 
 AXIS = "the vocabulary is the only axis, so leave"

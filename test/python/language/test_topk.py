@@ -1,4 +1,6 @@
-"""What a loss says with lt.topk: the outputs' shapes, the float64 reference, what is refused and how."""
+"""What a loss says with lt.topk: the outputs' shapes, the float64 reference,
+what is refused and how.
+"""
 
 import re
 
@@ -83,7 +85,7 @@ def test_arrays_are_those_of_the_framework():
     assert found.values.shape == (2, 3, 3)
 
 
-# ---- places of a list --------------------------------------------------------------------------------------
+# ---- places of a list ----------------------------------------------------------------------------
 
 
 @pytest.mark.contract("1 lists")
@@ -190,7 +192,7 @@ def test_a_place_is_an_integer_of_the_list(place, why):
     assert "'[...]' " + why in message and "test_topk.py" in message
 
 
-# ---- what is refused ---------------------------------------------------------------------------------------
+# ---- what is refused -----------------------------------------------------------------------------
 
 
 def refusal(body, error=lt.SpecError):
@@ -386,7 +388,7 @@ def test_sums_over_segments_refuse_lists():
         lt.jit(best)(hidden, weight, segments=lt.Segments.from_lengths([2, 3]))
 
 
-# ---- what is compiled --------------------------------------------------------------------------------------
+# ---- what is compiled ----------------------------------------------------------------------------
 
 
 def test_one_sweep_finds_log_probabilities():

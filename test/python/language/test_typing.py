@@ -1,4 +1,6 @@
-"""Type checkers accept losses: annotations are types, and traced values have the operators of numbers."""
+"""Type checkers accept losses: annotations are types,
+and traced values have the operators of numbers.
+"""
 
 import pathlib
 import re
@@ -45,7 +47,8 @@ head = lt.jit(softcapped, reduction="mean", gamma=1.5)
 """
 
 
-# Packages of others that examples import and that have no types, or not all: the only complaints left out.
+# Packages of others that examples import and that have no types, or not all:
+# the only complaints left out.
 SETTINGS = """
 [mypy]
 strict = true

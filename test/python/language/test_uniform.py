@@ -1,4 +1,6 @@
-"""Random numbers in the language: the generator of the reference, the text of a loss, and what is refused."""
+"""Random numbers in the language: the generator of the reference, the text of a loss,
+and what is refused.
+"""
 
 import logitile as lt
 import numpy as np
@@ -66,7 +68,9 @@ def test_values_and_gradients_take_the_numbers_for_constants():
 
 
 def test_moments_and_neighbours():
-    """2^20 numbers: mean and variance within five standard deviations, and no neighbours that go together."""
+    """2^20 numbers: mean and variance within five standard deviations,
+    and no neighbours that go together.
+    """
     at = np.arange(1024)[:, None], np.arange(1024)[None, :]
     u = philox.uniform(np.array(11), np.array(0), *at)
     count = u.size
@@ -80,7 +84,7 @@ def test_moments_and_neighbours():
         assert abs((a * b).mean() * 12) < 5 / np.sqrt(a.size)
 
 
-# ---- refusals ----------------------------------------------------------------------------------------------
+# ---- refusals ------------------------------------------------------------------------------------
 
 
 TAKES = "'lt.uniform' takes an integer as"

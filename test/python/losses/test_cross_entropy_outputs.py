@@ -1,4 +1,6 @@
-"""What lt.losses.cross_entropy returns beside its loss: numbers against float64, and what they cost."""
+"""What lt.losses.cross_entropy returns beside its loss: numbers against float64,
+and what they cost.
+"""
 
 import logitile as lt
 import numpy as np
@@ -18,7 +20,7 @@ OPTIONS = [
 
 
 def call_arguments(with_weights=True):
-    """Hidden states, weight and inputs; every fifth token is ignored, every third has the weight 0."""
+    """Hidden states, weight and inputs. Every fifth token is ignored, every third weighs 0."""
     rng = np.random.default_rng(0)
     hidden = rng.normal(size=(TOKENS, HIDDEN)).astype(np.float32)
     weight = (rng.normal(size=(VOCAB, HIDDEN)) / 2).astype(np.float32)
@@ -62,7 +64,8 @@ def test_numbers(options, with_weights):
     hidden, weight, inputs = call_arguments(with_weights)
     wanted, wanted_gradients = dense(hidden, weight, inputs, **options)
     head = lt.jit(lt.losses.cross_entropy, returns=METRICS, **options)
-    divisor = float(wanted["weight"].sum()) if with_weights else None  # without it, no gradient of weights
+    # without it, no gradient of weights
+    divisor = float(wanted["weight"].sum()) if with_weights else None
     for run, bound in ((head.reference_grad, 1e-6), (head.value_and_grad, 2e-6)):
         out, gradients = run(hidden, weight, **inputs, divisor=divisor, wrt=list(wanted_gradients))
         assert set(out._fields) == set(wanted)

@@ -1,4 +1,4 @@
-"""Losses with very many operations: results, and how the work to compile them grows with the loss."""
+"""Losses with very many operations: their results, and how fast compile time grows."""
 
 import re
 import sys
@@ -22,7 +22,8 @@ SMALL = {
     "chain": 40, "chain_of_tokens": 40, "mixed": 40, "picks": 12, "entries": 12, "softmaxes": 6,
     "addends": 20, "choices": 20, "outputs": 10,
 }  # fmt: skip
-# Of a function: a part whose last op is the longest loop that is not cut, with its loads and stores.
+# Of a function: a part whose last op is the longest loop that is not cut,
+# with its loads and stores.
 MOST_LINES = 6000
 
 
@@ -73,7 +74,9 @@ def test_columns_that_share_long_code_on_gpus_are_right(name):
 
 
 def test_columns_share_long_code_on_gpus():
-    """A tanh has one division; the code of a column is there once in a sweep, and once in a gradient."""
+    """A tanh has one division; the code of a column is there once in a sweep,
+    and once in a gradient.
+    """
     head = lt.jit(large_losses.find("chain"), n=400, backend="cuda:sm_80")
     pairs, _ = shapes(large_losses.find("chain"), 400)
     assert 800 <= head.ir("device", *pairs, grad=None).count("arith.divf") < 820

@@ -1,4 +1,6 @@
-"""The rest of the library of losses: its reference against formulas in torch, and every loss compiled."""
+"""The rest of the library of losses: its reference against formulas in torch,
+and every loss compiled.
+"""
 
 import logitile as lt
 import numpy as np

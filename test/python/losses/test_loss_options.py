@@ -1,5 +1,5 @@
-"""Options of library losses that other libraries have: outputs beside the loss, biases, labels that tell what
-is ignored, and coefficients that are read at each call.
+"""Options of library losses that other libraries have: outputs beside the loss, biases, labels that
+tell what is ignored, and coefficients that are read at each call.
 """
 
 import logitile as lt
@@ -41,7 +41,7 @@ def check(loss, given, expected, ignore="target", reduction="mean", **constants)
         assert relative(found[key], gradient, floor=1e-9) < 1e-5, key
 
 
-# ---- outputs of cross_entropy beside its loss --------------------------------------------------------------
+# ---- outputs of cross_entropy beside its loss ----------------------------------------------------
 
 
 @pytest.mark.parametrize("method", ["reference", "__call__"])
@@ -97,7 +97,7 @@ def test_names_of_outputs_that_there_are_not(given, kind, error):
     assert str(caught.value) == error
 
 
-# ---- coefficients that are read at each call ---------------------------------------------------------------
+# ---- coefficients that are read at each call -----------------------------------------------------
 
 
 @pytest.mark.contract("1 scalar")
@@ -146,7 +146,7 @@ def test_a_z_loss_that_is_averaged_over_tokens_beside_class_weights():
     assert relative(got, wanted) < 1e-6
 
 
-# ---- biases, class weights, labels that ignore -------------------------------------------------------------
+# ---- biases, class weights, labels that ignore ---------------------------------------------------
 
 
 def test_soft_cross_entropy_with_its_options():

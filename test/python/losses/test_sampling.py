@@ -1,6 +1,8 @@
-"""Entries drawn by lt.losses.sample: how often each comes, with which log-probability, and which never do.
+"""Entries drawn by lt.losses.sample: how often each comes, with which log-probability,
+and which never do.
 
-Seeds are fixed, so a test finds the same numbers every time. Limits are far out: five standard deviations.
+Seeds are fixed, so a test finds the same numbers every time. Limits are far out:
+five standard deviations.
 """
 
 import logitile as lt
@@ -26,7 +28,8 @@ def softmax(z):
 
 
 def check_counts(counts, probabilities):
-    """Pearson's chi-squared statistic: its mean is the degrees of freedom, its variance is twice that.
+    """Pearson's chi-squared statistic: its mean is the degrees of freedom,
+    its variance is twice that.
 
     The rarest entries count together, as many as it takes to expect five of them.
     """
@@ -159,7 +162,9 @@ def test_draws_of_other_seeds_and_tokens_are_independent():
 
 
 def test_rare_entries_of_a_large_vocabulary_come_as_often_as_they_should():
-    """One entry has half of the probability; 32767 share the rest: each of them is rarer than 2^-15."""
+    """One entry has half of the probability; 32767 share the rest:
+    each of them is rarer than 2^-15.
+    """
     vocab, tokens = 32768, 2000
     logits = np.zeros(vocab, np.float32)
     logits[12345] = np.log(vocab - 1)
@@ -171,7 +176,7 @@ def test_rare_entries_of_a_large_vocabulary_come_as_often_as_they_should():
     assert len(np.unique(rare)) > 0.95 * len(rare)
 
 
-# ---- the ends ----------------------------------------------------------------------------------------------
+# ---- the ends ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("min_p", [None, 0.0, 0.5])
@@ -266,7 +271,7 @@ def test_no_logits_are_stored_for_one_sweep():
     assert lt.jit(lt.losses.sample, top_k=50).explain(*arrays, seed=seed, grad=()).forward_sweeps == 2
 
 
-# ---- frameworks --------------------------------------------------------------------------------------------
+# ---- frameworks ----------------------------------------------------------------------------------
 
 
 def test_torch_compiled_and_plain_draw_the_same():

@@ -1,4 +1,5 @@
-"""Entries that top_p, and top_k of each token, leave to lt.losses.sample: those of a sorted float64 row.
+"""Entries that top_p, and top_k of each token, leave to lt.losses.sample:
+those of a sorted float64 row.
 
 How often each is drawn is tested in test_sampling.py.
 """

@@ -1,4 +1,4 @@
-"""Values and gradients of losses with lists in the reference, against NumPy and torch's autograd."""
+"""Losses with lists in the reference: values and gradients against NumPy and torch."""
 
 import logitile as lt
 import numpy as np
@@ -155,7 +155,9 @@ def test_a_token_is_ignored_where_all_entries_are():
 
 
 def test_an_exponential_keeps_its_exponent():
-    """lt.log of a picked softmax is the log-probability, also where the probability is 0 in float64."""
+    """lt.log of a picked softmax is the log-probability,
+    also where the probability is 0 in float64.
+    """
 
     @lt.loss
     def loss(z: lt.Logits, ids: lt.Token[int, lt.K]):

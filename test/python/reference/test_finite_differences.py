@@ -13,7 +13,9 @@ EXCLUDED = {"hinge", "second_best", "tvd", "teacher_at_argmax", "max_penalty", "
 
 
 def perturbed(monkeypatch, head, given, name, direction, sign):
-    """The loss in float64 with one leaf moved along a direction; leaves are moved after they were loaded."""
+    """The loss in float64 with one leaf moved along a direction;
+    leaves are moved after they were loaded.
+    """
     load = reference.load
 
     def moved(*args):

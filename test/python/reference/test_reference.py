@@ -1,4 +1,6 @@
-"""What a call means in the reference: ignored tokens, reductions, outputs, indices, dtypes and layouts."""
+"""What a call means in the reference: ignored tokens, reductions, outputs, indices,
+dtypes and layouts.
+"""
 
 import inspect
 import math
@@ -49,7 +51,7 @@ def logits(hidden, weight):
     return torch.tensor(np.asarray(hidden, np.float64) @ np.asarray(weight, np.float64).T)
 
 
-# ---- outputs -----------------------------------------------------------------------------------------------
+# ---- outputs -------------------------------------------------------------------------------------
 
 
 @pytest.mark.contract("1 result", "2 frameworks")
@@ -84,7 +86,7 @@ def test_ties_go_to_the_lowest_index():
     assert out.best.tolist() == [0, 0] and out.rank.tolist() == [0, 0] and out.right.tolist() == [True, False]
 
 
-# ---- reductions --------------------------------------------------------------------------------------------
+# ---- reductions ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
@@ -171,7 +173,7 @@ def test_other_outputs_are_not_reduced():
     assert out.loss.shape == () and out.lse.shape == (N,)
 
 
-# ---- ignored tokens ----------------------------------------------------------------------------------------
+# ---- ignored tokens ------------------------------------------------------------------------------
 
 
 @pytest.mark.contract("2 ignored tokens")
@@ -248,7 +250,7 @@ def test_an_unguarded_entry_that_is_ignored_gives_nan():
     np.testing.assert_allclose(gradients["hidden"], [weight[1], weight[1] + weight[2]], rtol=1e-6)
 
 
-# ---- indices -----------------------------------------------------------------------------------------------
+# ---- indices -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("position", "value"), [((1, 2), V), ((0, 3), -1), ((1, 0), 2**40)])
@@ -334,7 +336,7 @@ def test_computed_index_out_of_range(monkeypatch):
     lt.jit(loss).reference(hidden, weight, target=target)
 
 
-# ---- dtypes, layouts, memory -------------------------------------------------------------------------------
+# ---- dtypes, layouts, memory ---------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
@@ -395,7 +397,7 @@ def test_chunks_of_tokens_do_not_change_the_result(monkeypatch):
         np.testing.assert_allclose(gradients[name], wanted[name], rtol=1e-12, atol=1e-16)
 
 
-# ---- which gradients ---------------------------------------------------------------------------------------
+# ---- which gradients -----------------------------------------------------------------------------
 
 
 @pytest.mark.contract("4 value_and_grad")

@@ -95,7 +95,7 @@ def test_what_needs_a_program_is_refused(use):
         use(lt.jit(losses.cross_entropy, backend="reference"), *operands())
 
 
-# ---- sequences ---------------------------------------------------------------------------------------------
+# ---- sequences -----------------------------------------------------------------------------------
 
 SEGMENTS = {
     "ids": lambda: lt.Segments(
@@ -160,7 +160,7 @@ def test_lists_of_sequences_are_refused():
             call(*given, **how)
 
 
-# ---- what is refused ---------------------------------------------------------------------------------------
+# ---- what is refused -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("how", [{}, {"segments": SEGMENTS["ids"]()}])

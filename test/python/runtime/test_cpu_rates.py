@@ -1,5 +1,5 @@
-"""Rates of this machine are measured once. bfloat16 is multiplied by the instruction that is faster, and
-seconds are predicted by them.
+"""Rates of this machine are measured once. bfloat16 is multiplied by the instruction that is
+faster, and seconds are predicted by them.
 """
 
 import json

@@ -1,4 +1,5 @@
-"""Calls on GPUs, over a library that stands in for the driver: which target is chosen, and what is refused.
+"""Calls on GPUs, over a library that stands in for the driver: which target is chosen,
+and what is refused.
 
 The library shows two devices of compute capability 8.0. It launches nothing.
 """
@@ -48,7 +49,7 @@ def error_of(error, call):
     return str(caught.value)
 
 
-# ---- targets -----------------------------------------------------------------------------------------------
+# ---- targets -------------------------------------------------------------------------------------
 
 
 @pytest.mark.contract("2 backend")
@@ -135,11 +136,11 @@ def test_the_budget_of_a_gpu():
     assert workspace_budget(head.options, large, "cuda:sm_80", 1) == 2 * 2**34 + 2**30
 
 
-# ---- calls -------------------------------------------------------------------------------------------------
+# ---- calls ---------------------------------------------------------------------------------------
 
 
 def test_calls_wait_for_nothing(driver):
-    """The stand-in runs nothing, so results mean nothing; but everything is queued and given back."""
+    """The stand-in runs nothing, so results mean nothing. Everything is queued and freed."""
     head = lt.jit(plain, backend="cuda:sm_80")
     plan = head.compile(*OPERANDS, target=TARGET, grad=())._native
     arrays = {"z.hidden": np.ones((N, D), np.float32), "z.weight": np.ones((V, D), np.float32)}
@@ -150,11 +151,13 @@ def test_calls_wait_for_nothing(driver):
     lt.check()
 
 
-# ---- streams -----------------------------------------------------------------------------------------------
+# ---- streams -------------------------------------------------------------------------------------
 
 
 def test_calls_run_on_the_stream_of_torch(monkeypatch):
-    """In the order of its current stream, with workspace from its allocator on the device of the arrays."""
+    """In the order of its current stream,
+    with workspace from its allocator on the device of the arrays.
+    """
     device = torch.device("cuda:1")
     asked = []
 

@@ -1,6 +1,8 @@
-"""Programs on disk: the next process does not compile, and nothing that is wrong with the disk stops a call.
+"""Programs on disk: the next process does not compile,
+and nothing that is wrong with the disk stops a call.
 
-Single entries and their damage, owners, eviction and killed processes are in test/unit/runtime/disk_*.cpp.
+Single entries and their damage, owners,
+eviction and killed processes are in test/unit/runtime/disk_*.cpp.
 """
 
 import json
@@ -68,7 +70,7 @@ def entries(folder):
     return sorted(folder.rglob("*.plan"))
 
 
-# ---- hits --------------------------------------------------------------------------------------------------
+# ---- hits ----------------------------------------------------------------------------------------
 
 
 def test_the_next_process_does_not_compile(restart, folder):
@@ -151,7 +153,7 @@ def test_threads_at_once(restart, folder):
     assert len(entries(folder)) == 2
 
 
-# ---- trouble -----------------------------------------------------------------------------------------------
+# ---- trouble -------------------------------------------------------------------------------------
 
 
 def warned(run):
@@ -222,7 +224,7 @@ def test_impossible_settings_are_named(monkeypatch, name, value, message):
         _native.Engine()
 
 
-# ---- processes ---------------------------------------------------------------------------------------------
+# ---- processes -----------------------------------------------------------------------------------
 
 SCRIPT = """
 import json, os, resource, sys
@@ -338,7 +340,7 @@ def test_a_loss_may_stand_in_a_file_whose_name_is_no_text(tmp_path):
     )
 
 
-# ---- the command line --------------------------------------------------------------------------------------
+# ---- the command line ----------------------------------------------------------------------------
 
 
 @pytest.fixture

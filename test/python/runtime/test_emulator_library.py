@@ -1,4 +1,6 @@
-"""The emulator's library: opened by the first call that needs it, and what is said where it is missing."""
+"""The emulator's library: opened by the first call that needs it,
+and what is said where it is missing.
+"""
 
 import os
 import pathlib

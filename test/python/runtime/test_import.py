@@ -1,4 +1,6 @@
-"""Importing logitile imports no framework, and takes little. bench/overhead.py measures how long it takes."""
+"""Importing logitile imports no framework, and takes little.
+bench/overhead.py measures how long it takes.
+"""
 
 import pathlib
 import re
@@ -10,7 +12,8 @@ import tree
 
 HEAVY = ("numpy", "torch", "jax", "transformers", "ml_dtypes", "matplotlib", "pygments", "tqdm", "asyncio",
          "difflib", "filecheck", "tempfile")  # fmt: skip
-PYTHON = pathlib.Path(logitile.__file__).parents[1]  # with the native module: a loss is traced by its table
+# with the native module: a loss is traced by its table
+PYTHON = pathlib.Path(logitile.__file__).parents[1]
 
 
 def run(code):
@@ -55,7 +58,9 @@ def test_dir_of_a_head_has_what_language_md_has():
 
 
 def test_there_is_one_version():
-    """The header has it. The library tells what CMake read there, and pyproject.toml reads the same line."""
+    """The header has it. The library tells what CMake read there,
+    and pyproject.toml reads the same line.
+    """
     header = (tree.ROOT / "runtime" / "logitile.h").read_text(encoding="utf-8")
     (version,) = re.findall(r'^#define LT_VERSION "([0-9.]+)"$', header, re.MULTILINE)
     assert logitile.__version__ == version

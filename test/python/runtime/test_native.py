@@ -1,4 +1,5 @@
-"""The native module with hand-made plans: arrays of NumPy and torch, errors, signals, the cost of a call.
+"""The native module with hand-made plans: arrays of NumPy and torch, errors, signals,
+the cost of a call.
 
 The loss of the plans: alpha * (logsumexp(z) - z[target]) + beta with z = x w^T + bias + mask.
 """
@@ -84,7 +85,7 @@ def check(gradients, wanted):
         np.testing.assert_allclose(array, wanted[name], rtol=1e-4, atol=1e-6, err_msg=name)
 
 
-# ---- calls -------------------------------------------------------------------------------------------------
+# ---- calls ---------------------------------------------------------------------------------------
 
 
 def test_early_gradients_with_numpy(engine):
@@ -100,7 +101,8 @@ def test_split_gradients_from_pointers_of_torch(engine):
     torch = pytest.importorskip("torch")
     plan, inputs = load(engine, "split"), data((4, 5))
     tensors = {name: torch.from_numpy(array) for name, array in inputs.items()}
-    hidden = tensors["z.hidden"].transpose(0, 1).contiguous().transpose(0, 1)  # rows lie in another order
+    # rows lie in another order
+    hidden = tensors["z.hidden"].transpose(0, 1).contiguous().transpose(0, 1)
     tensors["z.hidden"] = hidden
 
     def described(name, tensor):
@@ -174,7 +176,7 @@ def test_threads_call_at_once(engine):
     assert not wrong
 
 
-# ---- errors ------------------------------------------------------------------------------------------------
+# ---- errors --------------------------------------------------------------------------------------
 
 
 def run(engine, inputs, **changes):
@@ -303,7 +305,7 @@ def test_keys_do_not_depend_on_locations(engine):
     assert _native.Program(engine, spec="b", **good).key != key
 
 
-# ---- plans -------------------------------------------------------------------------------------------------
+# ---- plans ---------------------------------------------------------------------------------------
 
 
 def test_plans_are_saved_and_described(engine):
@@ -350,11 +352,12 @@ def test_saved_states_outlive_their_engine():
     check(gradients, reference(inputs)[1])
 
 
-# ---- the process -------------------------------------------------------------------------------------------
+# ---- the process ---------------------------------------------------------------------------------
 
 
 def test_a_long_call_can_be_interrupted(engine):
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores interrupts
+    # a shell's background job ignores interrupts
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     plan, inputs, loss = load(engine, "early"), data((60000,)), np.zeros((), np.float32)
     gradients = list(gradients_like(inputs).items())
     timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
@@ -477,7 +480,7 @@ def test_the_runtime_has_the_interface_without_the_compiler():
 
 
 def test_the_libraries_are_hardened():
-    """Addresses of functions are read-only once they are known, and frames with arrays are guarded."""
+    """Addresses of functions are read-only once known; frames with arrays are guarded."""
     readelf = shutil.which("llvm-readelf-22") or shutil.which("readelf")
     libraries = [*(BUILD / "python" / "logitile").glob("liblogitile_*.so"), pathlib.Path(_native.__file__)]
     assert len(libraries) == 4

@@ -1,4 +1,4 @@
-"""Generated kernels wait for nobody who may not come: no emulator sees what LLVM makes of branches."""
+"""No thread of a kernel waits for one that may not come. Emulators do not see LLVM's branches."""
 
 import itertools
 
@@ -42,7 +42,7 @@ def test_nobody_is_waited_for_in_vain(index, name, options):
     assert [text for kernel in found for text in kernel.apart()] == []
 
 
-# ---- small kernels -----------------------------------------------------------------------------------------
+# ---- small kernels -------------------------------------------------------------------------------
 
 LANE = "mov.u32 %r1, %tid.x;\nand.b32 %r2, %r1, 31;\nsetp.gt.u32 %p1, %r2, 3;"
 WARP = "mov.u32 %r1, %tid.x;\nshr.u32 %r2, %r1, 5;\nsetp.gt.u32 %p1, %r2, 3;"

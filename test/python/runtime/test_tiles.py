@@ -1,4 +1,6 @@
-"""Tile sizes of requests: rows of the tile tables give the same results, and wrong sizes are errors."""
+"""Tile sizes of requests: rows of the tile tables give the same results,
+and wrong sizes are errors.
+"""
 
 import json
 import pathlib

@@ -63,7 +63,7 @@ SETS = {
 
 
 def meaning(text):
-    """A digest of what a loss yields, whatever its values are called and in which order they stand."""
+    """A digest of what a loss yields, whatever the names and the order of its values."""
     digests = {}
     for line in text.splitlines():
         if match := re.match(r"\s*(%[\w$.-]+) = (.*)", line):

@@ -1,4 +1,6 @@
-"""The plan stage alone: its numbers against the gate, its row states under any split of the vocabulary."""
+"""The plan stage alone: its numbers against the gate,
+its row states under any split of the vocabulary.
+"""
 
 import logitile as lt
 import numpy as np
@@ -105,9 +107,9 @@ def test_plan_passes_the_gate(name, data, logitile_opt):
 @pytest.mark.contract("5 merging")
 @pytest.mark.parametrize("name", CASES)
 def test_row_states_merge_in_any_order(name, logitile_opt):
-    """Any cut of the vocabulary into 1 to 6 parts, merged in any bracketing, agrees with one pass over all
-    of it: outputs and gradients within rounding, indices and counts exactly. A part of no columns changes
-    nothing.
+    """Any cut of the vocabulary into 1 to 6 parts, merged in any bracketing, agrees with one pass
+    over all of it: outputs and gradients within rounding, indices and counts exactly. A part of no
+    columns changes nothing.
     """
     given, spec = make(name, 3.0, 0.0, seed=3)
     outputs, wrt = differentiable(spec, given)

@@ -1,4 +1,4 @@
-"""Random losses: text that logitile-opt accepts, and a reference that agrees with torch's autograd."""
+"""Random losses: logitile-opt accepts their text, and the reference agrees with torch."""
 
 import logitile as lt
 import numpy as np
@@ -51,7 +51,7 @@ def test_reference_agrees_with_torch_in_float64(first):
 
 @pytest.mark.parametrize("first", range(0, len(SEEDS), 50))
 def test_losses_are_well_conditioned(first):
-    """torch in float32 is close to float64: what kernels miss on these losses is their own error."""
+    """torch's float32 is close to float64, so what kernels miss here is their own error."""
     for seed in SEEDS[first : first + 50]:
         random = random_loss(seed)
         _, given, spec = traced(random)

@@ -1,4 +1,4 @@
-"""The text of the spec stage: what it holds, that it is canonical, and that logitile-opt reads it."""
+"""The text of stage spec: its contents, that it is canonical, and that logitile-opt reads it."""
 
 import re
 import struct
@@ -240,7 +240,8 @@ def test_every_kind_of_operation_survives_logitile_opt(logitile_opt):
         "arith.constant",
         *(f"logitile.{name}" for name in others),
     }
-    written_by_others = {"logitile.multiply_no_nan", "math.absi"}  # no function of the language writes them
+    # no function of the language writes them
+    written_by_others = {"logitile.multiply_no_nan", "math.absi"}
     assert {op.name for op in spec.ops} == everything - written_by_others
 
 

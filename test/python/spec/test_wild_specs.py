@@ -52,7 +52,9 @@ def test_losses_are_distinct_and_use_all_functions():
 
 
 def test_some_sweeps_read_vocabulary_inputs_only():
-    """A reduction that comes before all that is read of logits and tokens, and something varying after it."""
+    """A reduction that comes before all that is read of logits and tokens,
+    and something varying after it.
+    """
     count = 0
     for loss in LOSSES[:200]:
         given = loss.arrays(2, 5, (3, 4))
@@ -79,7 +81,7 @@ def test_inputs_do_not_depend_on_each_other():
     assert np.array_equal(loss.arrays(3, 5, (4, 2))["u"], whole["u"])
 
 
-# ---- torch's reading of a text -----------------------------------------------------------------------------
+# ---- torch's reading of a text -------------------------------------------------------------------
 
 
 def evaluated(body, vocab=4, dtype=torch.float64):
@@ -141,7 +143,9 @@ def test_entries_outside_the_vocabulary_are_0():
     "sign", "softplus", "sqrt", "square", "stop_gradient", "tanh", "to_float",
 ])  # fmt: skip
 def test_functions_take_plain_numbers(name):
-    """As those of the language do: a value that is the same for every token may be a number of Python."""
+    """As those of the language do: a value that is the same for every token may be
+    a number of Python.
+    """
     body = f"lt.mean(z) + lt.{name}(1.3)"
     lines = {}
     exec(f"def f(z: lt.Logits):\n    return {body}\n", {"lt": lt}, lines)

@@ -22,7 +22,8 @@ def predicted(target, shape):
     return compiled, given | sass_model.report(compiled, target, shape)
 
 
-# Gradients in tiles of 256 columns, whole and clipped; those that are added to sums of earlier parts.
+# Gradients in tiles of 256 columns, whole and clipped;
+# those that are added to sums of earlier parts.
 @pytest.mark.parametrize("shape", [(8192, 4096, 128256), (8192, 4000, 128256), (16384, 2048, 262144)])
 def test_large_tiles_of_warpgroups_do_not_spill(shape):
     """The registers of a thread hold 128 sums and little else."""

@@ -1,4 +1,6 @@
-"""bench/table.py: the table of docs/speed.md is the one of its reports, and README.md has rows of it."""
+"""bench/table.py: the table of docs/speed.md is the one of its reports,
+and README.md has rows of it.
+"""
 
 import re
 import shlex

@@ -1,7 +1,8 @@
-"""lt.autotune and `python -m logitile tune`: what is measured, what is chosen, and that later calls take it.
+"""lt.autotune and `python -m logitile tune`: what is measured, what is chosen,
+and that later calls take it.
 
-How the race goes is in test_tuning_rounds.py, what happens to the database in test_tuning_store.py, the
-numbers of other tile sizes in test_tiles.py.
+How the race goes is in test_tuning_rounds.py, what happens to the database in test_tuning_store.py,
+the numbers of other tile sizes in test_tiles.py.
 """
 
 import bisect
@@ -79,7 +80,7 @@ def tiles_of(head, tokens=N, **options):
     return explained.tiles
 
 
-# ---- predictions -------------------------------------------------------------------------------------------
+# ---- predictions ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("backend", ["cpu", "emu:sm_80", "emu:sm_90"])
@@ -115,7 +116,7 @@ def test_tasks_differ_where_programs_do_and_not_where_tiles_do():
     assert len(tasks) == 5
 
 
-# ---- tuning ------------------------------------------------------------------------------------------------
+# ---- tuning --------------------------------------------------------------------------------------
 
 
 def test_what_is_found_is_kept_and_taken():
@@ -242,7 +243,7 @@ def test_the_mechanism_works_on_gpus_as_well():
     assert not lt.jit(LOSS, backend="emu:sm_90").explain(grad=(), **arrays).is_tuned
 
 
-# ---- later calls -------------------------------------------------------------------------------------------
+# ---- later calls ---------------------------------------------------------------------------------
 
 
 def test_calls_take_what_was_chosen():
@@ -307,7 +308,7 @@ def test_sizes_of_the_head_win():
     head.options = replace(head.options, tiles="TM=64")
     explained = head.explain(**given())
     assert explained.tiles == "TM=64" and not explained.is_tuned and "as asked for" in str(explained)
-    with pytest.raises(lt.CallValueError, match="tiles='TM=64', which win over what tuning finds"):
+    with pytest.raises(lt.CallValueError, match="tiles='TM=64', which override tuned sizes"):
         lt.autotune(head, **given())
 
 
@@ -383,7 +384,7 @@ def test_losses_with_other_outputs_are_found_by_value_and_grad():
     assert lt.history()[-1]["key"] in {p.key for key, p in head._programs.made.items() if key.tiles}
 
 
-# ---- trouble -----------------------------------------------------------------------------------------------
+# ---- trouble -------------------------------------------------------------------------------------
 
 
 def test_where_nothing_can_be_written_this_process_takes_it(monkeypatch):
@@ -435,7 +436,7 @@ def test_wrong_calls(use, error, match):
     assert store.everything() == ()
 
 
-# ---- the command line --------------------------------------------------------------------------------------
+# ---- the command line ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -481,7 +482,8 @@ def test_tune_and_show(tune, tmp_path, monkeypatch):
     assert len(rows) == len(records) and sum(row.startswith("  * ") for row in rows) == 2
     heads = [line for line in lines if line.startswith("cross_entropy on ")]
     assert len(heads) == 2 and any("forward" in line for line in heads)
-    assert sum(line.startswith("  * ") for line in lines if "TM=" not in line) == 2  # one verdict for each
+    # one verdict for each
+    assert sum(line.startswith("  * ") for line in lines if "TM=" not in line) == 2
     assert lines[-2].startswith(f"{len(records)} measured, 2 chosen (*), in ")
     assert max(map(len, lines)) <= 130
     assert lines[-1] == "wrote logitile-tuning.png"

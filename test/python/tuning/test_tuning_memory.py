@@ -1,5 +1,5 @@
-"""Tuning goes on where a candidate does not fit the memory, and ends where the default does not. Calls run
-also where what tuning chose cannot be used.
+"""Tuning goes on where a candidate does not fit the memory, and ends where the default does not.
+Calls run also where what tuning chose cannot be used.
 """
 
 from dataclasses import replace
@@ -20,7 +20,7 @@ TARGET = np.zeros(9, np.int64)
 
 
 def tuned_where(runs_out, error, monkeypatch, tmp_path):
-    """What tuning finds where the contenders that `runs_out` says of, by number, run out of memory."""
+    """The result of tuning if the contenders that `runs_out` names run out of memory."""
     numbers, warm_up = iter(range(1000)), Contender.warm_up
 
     def full(contender):

@@ -105,7 +105,9 @@ def test_only_what_is_quicker_beyond_noise_is(own, other, expected):
 
 
 def test_what_is_told_is_what_was_decided_by():
-    """The machine is slow in later rounds: medians of all rounds would say that the default is slower."""
+    """The machine is slow in later rounds:
+    medians of all rounds would say that the default is slower.
+    """
     default, dropped, best = (
         Candidate(name, 1, contender=Contender(print, seconds))
         for name, seconds in (("a", [1.0, 1.0, 1.0, 4.0, 4.0, 4.0, 4.0]), ("b", [1.5, 1.5, 1.5]),

@@ -51,7 +51,7 @@ def quiet(run):
     return result
 
 
-# ---- what comes back ---------------------------------------------------------------------------------------
+# ---- what comes back -----------------------------------------------------------------------------
 
 
 def test_nothing_is_made_where_nothing_is_kept(folder):
@@ -120,7 +120,7 @@ def test_clearing_the_cache_of_programs_leaves_tuning_alone(folder):
     assert tuning_store.find(*PLACE) == (RECORD,)
 
 
-# ---- damage ------------------------------------------------------------------------------------------------
+# ---- damage --------------------------------------------------------------------------------------
 
 
 def garbage(path):
@@ -206,7 +206,7 @@ def test_a_database_of_a_later_version_is_left_alone(folder):
     assert path.read_bytes() == before and [p.name for p in folder.iterdir()] == ["tuning.sqlite"]
 
 
-# ---- folders -----------------------------------------------------------------------------------------------
+# ---- folders -------------------------------------------------------------------------------------
 
 
 def test_a_folder_that_cannot_be_made_is_one_warning(monkeypatch):
@@ -274,7 +274,7 @@ def test_a_full_disk_is_one_warning(folder):
     assert tuning_store.find(*PLACE) == (RECORD,)
 
 
-# ---- processes ---------------------------------------------------------------------------------------------
+# ---- processes -----------------------------------------------------------------------------------
 
 WRITER = """
 for i in range(20):

@@ -1,16 +1,21 @@
 // RUN: logitile-opt %s '--pass-pipeline=builtin.module(logitile.program(logitile-factor-gradient),canonicalize,cse)' | FileCheck %s
 
-// The exponential becomes relative to the maximum of the first columns; what is the same for all entries of a token, and the
+// The exponential becomes relative to the maximum of the first columns, plus 22 of exponents; what is the same for all entries of a token, and the
 // cotangent, become its factor. The gradient at the target is made of the logit that the row state has there.
 // CHECK: logitile.sweep @first_columns forward state ["max" : f32]
 // CHECK: logitile.finish @reference forward of @first_columns results ["reference" : f32] {
+// CHECK-NEXT: ^bb0(%[[OF_FIRST:.*]]: f32):
+// CHECK: %[[RISE:.*]] = arith.constant 4.400000e+01 : f32
+// CHECK: %[[RAISED_BY:.*]] = arith.addf %[[OF_FIRST]], %[[RISE]] : f32
+// CHECK: logitile.yield %[[RAISED_BY]] : f32
 // CHECK: logitile.sweep @s forward state ["max" : f32, "sum" : f32, "pick" : f32] init
 // CHECK: logitile.finish @f forward of @s results ["lse" : f32, "reference" : f32, "raised" : i32, "at_column" : f32] {
 // CHECK-NEXT: ^bb0(%[[MAX:.*]]: f32, %{{.*}}: f32, %[[PICK:.*]]: f32):
-// CHECK: %[[FIRST:.*]] = logitile.known <@reference[0]> : f32
+// CHECK-DAG: %[[MOST:.*]] = arith.constant 2.200000e+01 : f32
+// CHECK-DAG: %[[FIRST:.*]] = logitile.known <@reference[0]> : f32
 // CHECK: %[[EXCESS:.*]] = arith.subf %[[MAX]], %[[FIRST]] : f32
 // CHECK: %[[SCALED:.*]] = arith.mulf %[[EXCESS]], %{{.*}} : f32
-// CHECK: %[[LOW:.*]] = arith.cmpf ogt, %[[SCALED]], %{{.*}} : f32
+// CHECK: %[[LOW:.*]] = arith.cmpf ogt, %[[SCALED]], %[[MOST]] : f32
 // CHECK: %[[LAST:.*]] = arith.select %[[LOW]], %[[MAX]], %[[FIRST]] : f32
 // CHECK: %[[RAISED:.*]] = arith.extui %[[LOW]] : i1 to i32
 // CHECK: logitile.yield %{{.*}}, %[[LAST]], %[[RAISED]], %[[PICK]] : f32, f32, i32, f32

@@ -25,3 +25,23 @@ logitile.loss @large_beside_small vocab 100 outputs ["loss"] gradient of ["loss"
   %loss = logitile.reduce sum %term : f32 -> f32
   logitile.yield %loss : f32
 }
+
+// Multiples of a logsumexp are as large as it is. Under an exponential of them they are distances from their maximum.
+// CHECK-LABEL: logitile.program @multiple_of_a_logsumexp
+// CHECK: logitile.sweep @forward1
+// CHECK: } update {
+// CHECK: %[[DISTANCE:.*]] = arith.subf %{{.*}}, %max{{[0-9]+}} : f32
+// CHECK: %[[E:.*]] = math.exp %[[DISTANCE]] : f32
+// CHECK: logitile.multiply_no_nan %[[E]], %[[DISTANCE]] : f32
+logitile.loss @multiple_of_a_logsumexp vocab 100 outputs ["loss"] {
+  %z = logitile.input logits "z" : f32
+  %w = logitile.input vocab "w" : f32
+  %size = logitile.reduce logsumexp %z : f32 -> f32
+  %x = arith.mulf %w, %size : f32
+  %lse = logitile.reduce logsumexp %x : f32 -> f32
+  %log_p = arith.subf %x, %lse : f32
+  %p = math.exp %log_p : f32
+  %term = logitile.multiply_no_nan %p, %log_p : f32
+  %loss = logitile.reduce sum %term : f32 -> f32
+  logitile.yield %loss : f32
+}

@@ -58,3 +58,25 @@ logitile.loss @difference vocab 100 outputs ["loss"] {
   %loss = logitile.reduce sum %abs : f32 -> f32
   logitile.yield %loss : f32
 }
+
+// Where the maximum is a multiple and cancels, so does what the product has lost, and the logarithm comes to what is left.
+// CHECK-LABEL: logitile.program @distance
+// CHECK: logitile.finish @finish1
+// CHECK: %[[LARGE:.*]] = arith.mulf %{{.*}}, %{{.*}} : f32
+// CHECK: %[[REST:.*]] = arith.subf %[[LARGE]], %{{.*}} : f32
+// CHECK: %[[LOST:.*]] = arith.subf %{{.*}}, %{{.*}} : f32
+// CHECK: %[[ALL_LOST:.*]] = arith.addf %[[LOST]], %{{.*}} : f32
+// CHECK: %[[LOG:.*]] = math.log
+// CHECK-NEXT: %[[SMALL:.*]] = arith.addf %[[ALL_LOST]], %[[LOG]] : f32
+// CHECK-NEXT: %[[LOSS:.*]] = arith.addf %[[REST]], %[[SMALL]] : f32
+// CHECK-NEXT: logitile.yield %[[LOSS]] : f32
+logitile.loss @distance vocab 100 outputs ["loss"] {
+  %z = logitile.input logits "z" : f32
+  %number = arith.constant 2.7 : f32
+  %x = arith.mulf %z, %number : f32
+  %lse = logitile.reduce logsumexp %x : f32 -> f32
+  %index = logitile.reduce argmax %x : f32 -> i32
+  %max = logitile.gather %x[%index] : f32
+  %loss = arith.subf %lse, %max : f32
+  logitile.yield %loss : f32
+}

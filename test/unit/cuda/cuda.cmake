@@ -1,5 +1,6 @@
-# The gtest programs of the CUDA runtime, over a library that stands in for the driver. It is opened by its file as the driver
-# is, and linked to the test that looks into it: one library in the process.
+# The gtest programs of the CUDA runtime, over a library that stands in for the driver. It is opened
+# by its file as the driver is, and linked to the test that looks into it: one library in the
+# process.
 add_library(cuda_stand_in SHARED unit/cuda/cuda_stand_in.cpp)
 target_compile_options(cuda_stand_in PRIVATE ${logitile_compile_options})
 target_include_directories(cuda_stand_in PRIVATE ${PROJECT_SOURCE_DIR})

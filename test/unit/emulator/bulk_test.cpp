@@ -255,7 +255,7 @@ TEST(EmulatorBulk, mapsAndFormsThatItRefuses) {
   Tensor tensor;
   EmulatorHarness wrong = tensor.harness(loading(2));
   tensor.map.mark = 0;
-  expectDetail(wrong.runFaulty(Fault::misuse), "what it takes for a tensor map is none");
+  expectDetail(wrong.runFaulty(Fault::misuse), "its operand is not a tensor map");
   Tensor flat;
   EmulatorHarness other = flat.harness(loading(2));
   flat.map.rank = 3;

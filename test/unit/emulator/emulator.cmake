@@ -17,7 +17,8 @@ logitile_unit_test(seeded_kernels_test unit/emulator/seeded_kernels_test.cpp uni
 target_link_libraries(seeded_kernels_test PRIVATE LogitileRuntimeHarness)
 add_dependencies(seeded_kernels_test emulator-beside-tests)
 
-# Those whose kernels mean the same on a GPU, as one program that compares the two: bench/gpu_check.sh runs it.
+# Those whose kernels mean the same on a GPU, as one program that compares the two:
+# bench/gpu_check.sh runs it.
 add_library(gpu_conformance-objects OBJECT unit/emulator/GpuMachine.cpp)
 logitile_compile(gpu_conformance-objects)
 target_link_libraries(gpu_conformance-objects PRIVATE LogitileRuntime LogitileEmulatorHarness)
@@ -26,7 +27,8 @@ add_executable(gpu_conformance $<TARGET_OBJECTS:gpu_conformance-objects> ${objec
 target_link_libraries(gpu_conformance PRIVATE LogitileRuntime LogitileEmulatorHarness GTest::gtest_main)
 target_link_options(gpu_conformance PRIVATE -Wl,--gc-sections -Wl,--as-needed -static-libstdc++ -static-libgcc)
 
-# Runs CUDA programs of others in the emulator, for test/foreign. Their host code calls functions of it.
+# Runs CUDA programs of others in the emulator, for test/foreign. Their host code calls functions of
+# it.
 add_executable(foreign_driver foreign/driver.cpp)
 target_compile_options(foreign_driver PRIVATE ${logitile_compile_options})
 target_link_libraries(foreign_driver PRIVATE LogitileEmulator LogitileHostCode ${CMAKE_DL_LIBS})

@@ -14,7 +14,7 @@ TEST(EmulatorEnds, anAccessOfNullIsOutOfBounds) {
   std::vector<uint32_t> words(1);
   EmulatorHarness store(kernel("store volatile i32 1, ptr addrspace(1) null, align 4294967296"));
   const Report report = store.buffer("p", words).threads(1).runFaulty(Fault::outOfBounds);
-  EXPECT_NE(report.detail.find("no buffer lies near it"), std::string::npos) << report.text();
+  EXPECT_NE(report.detail.find("no buffer is near it"), std::string::npos) << report.text();
   EmulatorHarness(kernel("%r = load volatile i32, ptr null, align 4294967296")).buffer("p", words).threads(1).runFaulty(
       Fault::outOfBounds);
 }

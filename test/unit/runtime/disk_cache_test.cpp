@@ -211,7 +211,7 @@ TEST_F(DiskCacheTest, TheWholeKeyIsCompared) {
   liar.bytes = "what another program asks for";
   cache.publish(liar, smallPlan(0, 100));
   EXPECT_EQ(find(cache, "a", 5), "");
-  EXPECT_NE(onlyNotice().find("it is that of another program"), std::string::npos);
+  EXPECT_NE(onlyNotice().find("it belongs to another program"), std::string::npos);
 }
 TEST_F(DiskCacheTest, TheNameOfAFileProvesNothing) {
   cache.publish(keyOf("a"), smallPlan(0, 100));

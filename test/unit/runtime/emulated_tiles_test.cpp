@@ -94,7 +94,7 @@ TEST_F(EmulatedTilesDeathTest, RefuseWhatAProcessorRefuses) {
   EXPECT_DEATH(logitile_tdpbf16ps(0, 4, 4), "emulated tdpbf16ps: two operands are one tile");
   Shapes wrong = shapesOf(17, 2), half;
   half.set(0, 0, 64);
-  EXPECT_DEATH(logitile_ldtilecfg(&wrong), "emulated ldtilecfg: a tile has a shape that there is not");
-  EXPECT_DEATH(logitile_ldtilecfg(&half), "emulated ldtilecfg: a tile has a shape that there is not");
+  EXPECT_DEATH(logitile_ldtilecfg(&wrong), "emulated ldtilecfg: a tile has an impossible shape");
+  EXPECT_DEATH(logitile_ldtilecfg(&half), "emulated ldtilecfg: a tile has an impossible shape");
 }
 } // namespace

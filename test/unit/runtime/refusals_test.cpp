@@ -147,7 +147,7 @@ TEST_F(CallRefusal, ShapeOfAReducedLoss) {
 TEST_F(CallRefusal, GradientWithTokensThatLieUnevenly) {
   TestCall call({3, 4});
   call.dHidden = TestArray("z.hidden", ElementType::F32, {3, 4, kHidden}, {1, 0, 2});
-  expectRefused(call, ErrorCode::Value, "gradient 'z.hidden' must have tokens that lie evenly; make it contiguous");
+  expectRefused(call, ErrorCode::Value, "gradient 'z.hidden' must have evenly spaced tokens; make it contiguous");
 }
 
 // ---- options ------------------------------------------------------------------------------------
@@ -193,8 +193,8 @@ TEST_F(CallRefusal, AnotherStreamForTheBackwardPhase) {
     call.options.stream = stream;
     Status status = call.backward(*saved);
     ASSERT_FALSE(status.isOk());
-    EXPECT_EQ(status.error().text, "the backward phase is to run on another stream or device than its forward call, which what was "
-                                   "saved may not be ready for; use the same one");
+    EXPECT_EQ(status.error().text, "the backward phase runs on another stream or device than its forward call, for which the saved "
+                                   "state may not be ready; use the same one");
   }
   call.options.stream = {0, &call, {}};
   EXPECT_TRUE(call.backward(*saved).isOk());

@@ -1,4 +1,5 @@
-# The gtest programs of the runtime. Kernels of hand-made plans come from C, so that these tests do not need the compiler.
+# The gtest programs of the runtime. Kernels of hand-made plans come from C, so that these tests do
+# not need the compiler.
 find_program(LOGITILE_KERNEL_CLANG NAMES clang-22 clang HINTS ${LLVM_TOOLS_BINARY_DIR} REQUIRED)
 set(runtime_kernels ${CMAKE_CURRENT_BINARY_DIR}/runtime_kernels.o)
 add_custom_command(OUTPUT ${runtime_kernels}

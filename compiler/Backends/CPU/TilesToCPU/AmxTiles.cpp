@@ -1,6 +1,5 @@
-// AmxTiles.cpp - the inner loop of products of bf16 on the tile registers of AMX: 2 x 2 of them
-// hold sums, two each the rows of either operand. Which blocks a tile is cut into is
-// Contraction.cpp.
+// AmxTiles.cpp - the inner loop of bf16 products on the tile registers of AMX: 2 x 2 of them hold
+// sums, two hold the rows of each operand. Contraction.cpp cuts a tile into blocks.
 #include "compiler/Backends/CPU/TilesToCPU/Helpers.h"
 using namespace mlir;
 using namespace logitile;

@@ -1,6 +1,6 @@
-// Convert.cpp - between the bits of an element in memory and the value that code computes with.
-// 16-bit floats are spelled out in integer operations where the CPU has none for them: LLVM would
-// call a library.
+// Convert.cpp - converts between the bits of an element in memory and the value in code. 16-bit
+// floats are converted with integer operations if the CPU has no instruction for them, because LLVM
+// would call a library.
 #include "compiler/Backends/CPU/TilesToCPU/Emitter.h"
 #include "dialect/Logitile.h"
 using namespace mlir;

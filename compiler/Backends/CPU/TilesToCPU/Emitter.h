@@ -1,5 +1,5 @@
-// Emitter.h - short spellings for CPU code: vectors of neighbouring elements, and functions. What
-// is computed is the business of the op families.
+// Emitter.h - short spellings for CPU code: vectors of neighbouring elements, and functions. The op
+// families decide what is computed.
 #pragma once
 #include "compiler/Conversion/CodeBuilder.h"
 #include "compiler/Backends/CPU/Tier.h"

@@ -1,5 +1,5 @@
 // Helpers.h - functions that kernels of one module share: microkernels, copies and packing. Each
-// exists once per shape, made when first asked for.
+// exists once per shape, and is created when it is first needed.
 #pragma once
 #include "compiler/Backends/CPU/TilesToCPU/Emitter.h"
 

@@ -1,6 +1,6 @@
-// InPlace.cpp - decides where tiles lie: in the memory that they are stored to, in the state of a
-// loop, or in scratch. A tile that lies where it ends needs no copy; gradients take the place of
-// logits in this way.
+// InPlace.cpp - decides where tiles are stored: in the memory that they are stored to, in the state
+// of a loop, or in scratch. A tile that is computed at its final address needs no copy; so
+// gradients overwrite logits.
 #include "compiler/Backends/CPU/TilesToCPU/KernelContext.h"
 using namespace mlir;
 using namespace logitile;

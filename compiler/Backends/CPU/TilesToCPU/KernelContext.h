@@ -1,5 +1,5 @@
-// KernelContext.h - one kernel while it becomes a function: where its views and tiles lie. Each
-// family of ops has a file of its own that works on this context.
+// KernelContext.h - the state of one kernel while it becomes a function: the addresses of its views
+// and tiles. Each family of ops has its own file that uses this context.
 #pragma once
 #include "compiler/Backends/CPU/TilesToCPU/Helpers.h"
 #include "compiler/Conversion/Tiles/KernelTiles.h"

@@ -1,6 +1,6 @@
-// RowState.cpp - where row states lie, and the groups of tokens that a tile is folded in. Tokens
-// are the lanes, so every reduction over the vocabulary is a loop over lines of the tile with the
-// state in registers.
+// RowState.cpp - where row states are stored, and the groups of tokens of a tile. Tokens are the
+// lanes, so every reduction over the vocabulary is a loop over lines of the tile with the state in
+// registers.
 #include "compiler/Backends/CPU/TilesToCPU/Elementwise.h"
 #include "compiler/Conversion/KnownCandidates.h"
 #include "compiler/Conversion/SparseSlots.h"

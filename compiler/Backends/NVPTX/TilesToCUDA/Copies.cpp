@@ -134,7 +134,7 @@ static LogicalResult storeLine(KernelContext &k, StoreOp op, const Tile &tile, c
   if (alongRows && count > 1 && !view.isVector() && !view.isRowState())
     return op.emitOpError() << "stores a column to " << view.type << "; CUDA kernels store columns to views of 1 dimension and to row states";
   if (k.isOwned(tile.type) && !tile.isOwned)
-    return op.emitOpError() << "stores " << tile.type << ", whose rows several threads have; CUDA kernels have no such use";
+    return op.emitOpError() << "stores " << tile.type << ", whose rows several threads have; CUDA kernels do not support that";
   unsigned dim = view.isVector() ? 0 : 1;
   FailureOr<Int> end = k.end(op, view, dim);
   if (failed(end))
@@ -177,10 +177,12 @@ struct Runs {
 } // namespace
 
 namespace {
-/// Where a tile goes, and where the tokens end that its rows are; none where they are none.
+/// Where a tile goes, and where the tokens end that its rows are; none where they are none. Boxes
+/// leave out the padding behind the last of 'columns'.
 struct Corner {
   Int row, column;
   std::optional<Int> tokens;
+  int64_t columns;
 };
 } // namespace
 
@@ -193,6 +195,8 @@ static void storeBoxes(KernelContext &k, StagedRows &staged, const KernelContext
                        function_ref<void()> otherwise) {
   Int last = at.row + (*k.warp + 1) * k.threads.sharing.blockRows() - 1; // of this warp
   Value areThere = at.tokens ? isLess(last, *at.tokens) : k.e.truth(true);
+  if (int64_t width = tile.type.getExtent(1); at.columns % width != 0)
+    areThere = k.e.both(areThere, isLess(at.column + (width - 1), at.columns));
   auto rows = rowsOf(k, tile, [&](int64_t slot) -> StagedRows::Row { return {k.elementsOf(tile, slot), {}, {}}; });
   k.e.when(k.e.both(map.isThere(), areThere), [&] { staged.storeBoxes(rows, map, at.row, at.column); }, otherwise);
 }
@@ -240,7 +244,7 @@ static LogicalResult storeFragments(KernelContext &k, StoreOp op, const Tile &ti
     if (staged && isTail)
       return storeRows(tile, oneByOne);
     if (staged && boxes)
-      return storeBoxes(k, *staged, *boxes, tile, {firstRow, firstColumn, tokens}, [&] { storeRows(tile, oneByOne); });
+      return storeBoxes(k, *staged, *boxes, tile, {firstRow, firstColumn, tokens, view.extent(1)}, [&] { storeRows(tile, oneByOne); });
     if (staged)
       return e.when(runs.isAligned, [&] { storeStaged(tile); }, [&] { storeRows(tile, oneByOne); });
     storeRows(tile, [&](ArrayRef<Value> elements, Int to) {

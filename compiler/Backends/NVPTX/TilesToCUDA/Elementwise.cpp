@@ -36,7 +36,7 @@ LogicalResult RegionInputs::check(Operation *op) const {
   for (auto [i, tile] : llvm::enumerate(tiles))
     if (tile.isOwned || tile.source)
       return op->emitOpError() << "reads tile " << i << ", " << tile.type << ", which is " << (tile.source ? "only copied" : "a row state")
-                               << "; CUDA kernels have no such use";
+                               << "; CUDA kernels do not support that";
   return success();
 }
 
@@ -177,7 +177,7 @@ LogicalResult convertMap(KernelContext &k, MapOp op) {
   for (Type type : op.getResultTypes()) {
     types.push_back(cast<TileType>(type));
     if (k.threads.sharing.isFragments && types.back().getExtent(0) == 1)
-      return op.emitOpError() << "makes " << type << " in a kernel of tiles with several rows; CUDA kernels have no such use";
+      return op.emitOpError() << "makes " << type << " in a kernel of tiles with several rows; CUDA kernels do not support that";
     loop.make(types.back());
   }
   int64_t count = 1;

@@ -1,4 +1,5 @@
-// Elementwise.h - what a scalar region reads at one element, for the thread that has it.
+// Elementwise.h - the values that a scalar region reads at one element, in the thread that has the
+// element.
 #pragma once
 #include "compiler/Backends/NVPTX/TilesToCUDA/RowLoop.h"
 #include "compiler/Conversion/Tiles/RowGroup.h"

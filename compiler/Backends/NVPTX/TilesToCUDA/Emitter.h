@@ -1,5 +1,5 @@
-// Emitter.h - short spellings for code of one GPU thread: its number, shared memory, elements in
-// memory, and the instructions of a warp. All ops of the nvvm dialect are made in Instructions.cpp.
+// Emitter.h - short spellings for the code of one GPU thread: its number, shared memory, elements
+// in memory, and the instructions of a warp. Instructions.cpp creates all ops of the nvvm dialect.
 #pragma once
 #include "compiler/Backends/NVPTX/Sharing.h"
 #include "compiler/Conversion/CodeBuilder.h"

@@ -1,5 +1,5 @@
-// KernelContext.h - one kernel while it becomes the code of a GPU thread: what its tiles are to
-// this thread. Each family of ops has a file of its own that works on this context.
+// KernelContext.h - the state of one kernel while it becomes the code of a GPU thread: this
+// thread's part of each tile. Each family of ops has its own file that uses this context.
 #pragma once
 #include "compiler/Backends/NVPTX/TilesToCUDA/Pipeline.h"
 #include "compiler/Backends/NVPTX/TilesToCUDA/TensorMaps.h"

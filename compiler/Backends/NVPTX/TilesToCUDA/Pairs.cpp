@@ -1,5 +1,5 @@
-// Pairs.cpp - pairs of blocks of threads whose products share the right operand: which block this
-// one is, and whether the two can share. Who copies what is Products/BoxCopies.h.
+// Pairs.cpp - pairs of thread blocks whose products share the right operand: which block of the
+// pair this is, and whether the two can share. Products/BoxCopies.h copies the operands.
 #include "compiler/Backends/NVPTX/TilesToCUDA/KernelContext.h"
 using namespace mlir;
 

@@ -1,4 +1,4 @@
-// Pipeline.cpp - as many stages as shared memory has room for.
+// Pipeline.cpp - the number of stages that fit shared memory.
 #include "compiler/Backends/NVPTX/TilesToCUDA/Pipeline.h"
 #include "compiler/Conversion/CodeBuilder.h"
 using namespace mlir;

@@ -1,5 +1,5 @@
-// Pipeline.h - how far ahead of their products a kernel's operands are copied. The copies are
-// Products/Staging.h.
+// Pipeline.h - how far ahead of their products the operands of a kernel are copied.
+// Products/Staging.h copies them.
 #pragma once
 #include "compiler/Backends/NVPTX/Sharing.h"
 

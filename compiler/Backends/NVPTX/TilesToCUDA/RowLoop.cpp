@@ -1,4 +1,4 @@
-// RowLoop.cpp - the values that go round, and the loop that passes them.
+// RowLoop.cpp - the values that rotate, and the loop that passes them.
 #include "compiler/Backends/NVPTX/TilesToCUDA/RowLoop.h"
 using namespace mlir;
 

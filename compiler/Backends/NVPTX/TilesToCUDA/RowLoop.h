@@ -1,5 +1,5 @@
-// RowLoop.h - a thread's rows of a tile, a few of them at a time. What is done with them is the
-// business of the ops.
+// RowLoop.h - a loop over a thread's rows of a tile, a few rows at a time. The ops decide what
+// happens to the rows.
 #pragma once
 #include "compiler/Backends/NVPTX/TilesToCUDA/KernelContext.h"
 

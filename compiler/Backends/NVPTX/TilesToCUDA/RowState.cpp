@@ -1,6 +1,6 @@
-// RowState.cpp - who folds a tile into the row state of a sweep, and who joins the parts. The state
-// of row t belongs to thread t. A tile is folded by the threads that have its elements; the quad of
-// a row, then the warps beside each other, join what they have by the merge region.
+// RowState.cpp - adds a tile to the row state of a sweep. The state of row t belongs to thread t.
+// The threads that have a tile's elements process them; then the quad of a row, and then
+// neighbouring warps, join their results with the merge region.
 #include "compiler/Backends/NVPTX/TilesToCUDA/Elementwise.h"
 #include "compiler/Conversion/KnownCandidates.h"
 #include "compiler/Conversion/SparseSlots.h"

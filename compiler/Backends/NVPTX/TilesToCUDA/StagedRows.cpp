@@ -1,6 +1,6 @@
-// StagedRows.cpp - where chunks of 16 bytes lie in between. Neither one chunk of eight rows nor
-// four of two rows share a bank: chunks of a line of 128 bytes trade places by the number of their
-// row, whose last bit is the first of the number that they are turned by.
+// StagedRows.cpp - addresses of 16-byte chunks in shared memory. Neither a chunk of eight rows nor
+// four chunks of two rows share a bank: the chunks of a line of 128 bytes are permuted by the
+// number of their row, whose last bit is the first bit of the permutation.
 #include "compiler/Backends/NVPTX/TilesToCUDA/StagedRows.h"
 #include "compiler/Conversion/IndexFacts.h"
 using namespace mlir;

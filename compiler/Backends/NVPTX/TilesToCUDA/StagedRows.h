@@ -1,6 +1,6 @@
-// StagedRows.h - rows of fragments on their way to memory. A thread has pairs of neighbours:
-// written as they are, they fill a quarter of what a store can write. So the four threads of a row
-// trade pairs through shared memory for runs of eight; or boxes are written from there.
+// StagedRows.h - writes rows of fragments to memory. A thread has pairs of neighbours, which would
+// fill only a quarter of the widest store. So the four threads of a row exchange pairs through
+// shared memory, and write runs of eight; or boxes are written from there.
 #pragma once
 #include "compiler/Backends/NVPTX/TilesToCUDA/KernelContext.h"
 

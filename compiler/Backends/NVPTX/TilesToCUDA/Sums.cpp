@@ -9,7 +9,7 @@ LogicalResult convertSumRows(KernelContext &k, SumRowsOp op) {
   const View &view = k.view(op.getView());
   auto type = cast<TileType>(op.getType());
   if (k.threads.sharing.isFragments)
-    return op.emitOpError() << "sums rows of " << view.type << " in a kernel with tiles of several rows; CUDA kernels have no such use";
+    return op.emitOpError() << "sums rows of " << view.type << " in a kernel with tiles of several rows; CUDA kernels do not support that";
   FailureOr<Int> end = k.end(op, view, 1);
   if (failed(end))
     return failure();

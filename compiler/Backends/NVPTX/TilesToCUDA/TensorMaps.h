@@ -1,5 +1,5 @@
-// TensorMaps.h - which tensor maps a kernel takes: one for each way in which products of warpgroups
-// read an argument, and for each argument that they write as boxes.
+// TensorMaps.h - the tensor maps that a kernel takes: one for each way in which warpgroup products
+// read an argument, and one for each argument that is written as boxes.
 #pragma once
 #include "compiler/Backends/NVPTX/Sharing.h"
 

@@ -1,4 +1,4 @@
-// Threads.h - the code of a sharing: which rows and columns this thread works on.
+// Threads.h - code for the rows and columns of this thread, according to Sharing.h.
 #pragma once
 #include "compiler/Backends/NVPTX/Sharing.h"
 #include "compiler/Backends/NVPTX/TilesToCUDA/Emitter.h"

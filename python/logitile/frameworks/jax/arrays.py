@@ -1,4 +1,4 @@
-"""Arrays of JAX: those with numbers are read by DLPack, tracers have a shape and a type alone."""
+"""Arrays of JAX: concrete ones are read by DLPack; tracers have only a shape and a type."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ def _open(text: str) -> OpenExtent:
 
 
 class _Kinds(dict[type, str]):
-    """What objects of a type are: "array" or "tracer" of JAX, "group" of arrays, or "other". A look into a
-    dictionary is what every call can afford.
+    """What objects of a type are: "array" or "tracer" of JAX, "group" of arrays, or "other". A look
+    into a dictionary is what every call can afford.
     """
 
     def __missing__(self, kind: type) -> str:
@@ -84,8 +84,8 @@ def is_tracer(item: Any) -> bool:
 
 
 def is_of_jax(args: Sequence[Any], inputs: Mapping[str, Any]) -> bool:
-    """Whether JAX makes a call: a hidden array is its own (by position, the first), or any array is a
-    tracer.
+    """Whether JAX makes a call: a hidden array is its own (by position, the first),
+    or any array is a tracer.
     """
     if args and _kinds[args[0].__class__] == "array":
         return True

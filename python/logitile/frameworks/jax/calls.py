@@ -33,7 +33,9 @@ def traced_call(head: Traceable, args: tuple[Any, ...], inputs: dict[str, Any]) 
 
 
 def _compiled(head: Traceable) -> Any:
-    """The head as a compiled function of JAX, which keeps a program for each choice of shapes and types."""
+    """The head as a compiled function of JAX,
+    which keeps a program for each choice of shapes and types.
+    """
 
     def function(*args: Any, **inputs: Any) -> Any:
         _check_no_buffer(inputs)

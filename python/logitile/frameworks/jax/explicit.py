@@ -17,8 +17,8 @@ _can_partition = tuple(int(part) for part in jax.__version__.split(".")[:2]) >= 
 
 
 def run_anywhere(call: KeyedCall, operands: Sequence[Any]) -> list[Any]:
-    """The results of a call. On a mesh with explicit axes results are where tokens are, and gradients where
-    their operands are.
+    """The results of a call. On a mesh with explicit axes results are where tokens are, and
+    gradients where their operands are.
 
     Raises:
         CallTypeError: this JAX cannot run such programs.

@@ -1,4 +1,6 @@
-"""How XLA partitions a call over a mesh: which dimensions go together, and what one device runs."""
+"""How XLA partitions a call over a mesh: which dimensions are sharded together, and what one device
+runs.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,7 @@ def sharding_rule(call: KeyedCall, ranks: Sequence[int]) -> str:
 
 
 def _of_output(result: TracedResult, leading: Sequence[str], position: int) -> list[str]:
-    """The dimensions of an output; those behind the tokens are whole on every device."""
+    """The dimensions of an output; those after the tokens are whole on every device."""
     if not result.is_per_token:
         return []
     return [*leading, *(f"o{position}_{axis}" for axis in range(len(result.behind)))]
@@ -38,8 +40,9 @@ def _listed(arrays: Sequence[Sequence[str]]) -> str:
 
 
 def _dimensions(call: KeyedCall, ranks: Sequence[int]) -> list[list[str]]:
-    """A name for each dimension of each operand: t for tokens, v for the vocabulary, k for entries. Hidden
-    sizes have one name in hidden states and another in weights, so that those of FSDP do not spread.
+    """A name for each dimension of each operand: t for tokens, v for the vocabulary, k for entries.
+    Hidden sizes have one name in hidden states and another in weights, so that those of FSDP do not
+    spread.
     """
     leading = [f"t{axis}" for axis in range(ranks[0] - call.rest)]
     named, pair = [], 0
@@ -63,7 +66,9 @@ def _dimensions(call: KeyedCall, ranks: Sequence[int]) -> list[list[str]]:
 def partition(
     call: KeyedCall, run: Run, mesh: Any, operands: Sequence[Any], results: Any
 ) -> tuple[Any, Callable[..., Any], Any, Any]:
-    """What custom_partitioning asks: the function of one device, and where results and operands are."""
+    """What custom_partitioning asks: the function of one device,
+    and where results and operands are.
+    """
     names = _dimensions(call, [len(operand.shape) for operand in operands])
     places = _places(call, mesh, operands, names)
     given = tuple(_sharding(mesh, dimensions, places) for dimensions in names)
@@ -88,8 +93,8 @@ def partition(
 def _places(
     call: KeyedCall, mesh: Any, operands: Sequence[Any], names: Sequence[Sequence[str]]
 ) -> dict[str, tuple[str, ...]]:
-    """The axes of the mesh that each dimension is on. Hidden sizes are whole on every device, and so are
-    tokens whose random numbers depend on their index in the call.
+    """The axes of the mesh that each dimension is on. Hidden sizes are whole on every device, and
+    so are tokens whose random numbers depend on their index in the call.
     """
     places: dict[str, tuple[str, ...]] = {}
     used: set[str] = set()

@@ -1,8 +1,8 @@
-"""Heads as primitives of JAX. One makes the calls that a key names; the other stands for a derivative until
-it is transposed.
+"""Heads as primitives of JAX.
+One primitive makes keyed calls; the other represents a derivative until it is transposed.
 
-Primitives are what `jax.grad`, `jax.vmap` and XLA ask for rules, so a head works inside of all of them, and
-refuses what it cannot do in its own words.
+Primitives are what `jax.grad`, `jax.vmap` and XLA ask for rules, so a head works inside of all of
+them, and refuses what it cannot do in its own words.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def run(call: KeyedCall, operands: Sequence[Any]) -> list[Any]:
     return call_p.bind(*varying_alike(operands), call=call)
 
 
-# ---- shapes and types --------------------------------------------------------------------------------------
+# ---- shapes and types ----------------------------------------------------------------------------
 
 
 def _shape_of(result: TracedResult, call: KeyedCall, operands: Sequence[Any]) -> tuple[Any, ...]:
@@ -75,7 +75,7 @@ def _call_results(*operands: Any, call: KeyedCall) -> list[Any]:
     return [_aval(operands[0], _shape_of(r, call, operands), _result_dtype(r.dtype)) for r in call.results]
 
 
-# ---- running -----------------------------------------------------------------------------------------------
+# ---- running -------------------------------------------------------------------------------------
 
 
 def _lowered(platform: str, *operands: Any, call: KeyedCall) -> list[Any]:
@@ -88,7 +88,8 @@ def _lowered(platform: str, *operands: Any, call: KeyedCall) -> list[Any]:
         types.append(_aval(like, shape, dtype))
     if platform == "cuda":
         tokens = prod(like.shape[: like.ndim - call.rest])
-        needed = call.head.workspace(call, f"{platform}:0", tokens)  # it is lowered for all devices alike
+        # it is lowered for all devices alike
+        needed = call.head.workspace(call, f"{platform}:0", tokens)
         types.append(_aval(like, (_room(needed),), numpy.uint8))
     made = jax.ffi.ffi_call(TARGET, types)(*operands, head=call.key, rest=numpy.int64(call.rest))
     made = made[: len(call.results)]
@@ -138,7 +139,7 @@ def _jitted(call: KeyedCall) -> Any:
     return jax.jit(lambda *operands: call_p.bind(*operands, call=call))
 
 
-# ---- jax.vmap ----------------------------------------------------------------------------------------------
+# ---- jax.vmap ------------------------------------------------------------------------------------
 
 
 def _batched(
@@ -175,14 +176,14 @@ def _one_by_one(call: KeyedCall, operands: Sequence[Any], is_batched: Sequence[b
 
 batching.primitive_batchers[call_p] = _batched
 
-# ---- derivatives -------------------------------------------------------------------------------------------
+# ---- derivatives ---------------------------------------------------------------------------------
 
 
 def _derived(
     primals: Sequence[Any], tangents: Sequence[Any], *, call: KeyedCall
 ) -> tuple[list[Any], list[Any]]:
-    """Outputs, and a stand-in for their tangents. Gradients are made for those operands alone that have a
-    tangent.
+    """Outputs, and a stand-in for their tangents.
+    Gradients are made for those operands alone that have a tangent.
     """
     if not call.is_derivable:
         raise LogitileError(_NO_SECOND)

@@ -67,7 +67,7 @@ def _can_be_read(array: Any) -> bool:
 
 
 def _gathered(array: Any) -> Any:
-    """All of an array on every device, where a mesh with explicit axes leaves that to the program."""
+    """The whole array on every device, where a mesh with explicit axes leaves that to us."""
     if not jax.sharding.get_abstract_mesh().explicit_axes:
         return array
     return jax.sharding.reshard(array, jax.sharding.PartitionSpec())
@@ -90,11 +90,12 @@ def _spread(sums: Any, ids: Any) -> Any:
 @functools.partial(jax.custom_vjp, nondiff_argnums=(2,))
 @functools.partial(jax.jit, static_argnums=2)
 def _sums(values: Any, ids: Any, count: int) -> Any:
-    """Adds pairs of neighbours, then pairs of these sums, and so on: in the same order on every device, and
-    with smaller errors than one addition after the other.
+    """Adds pairs of neighbours, then pairs of these sums, and so on: in the same order on every
+    device, and with smaller errors than one addition after the other.
 
-    Sorting makes the tokens of a sequence neighbours. After each step a token has the sum of twice as many
-    tokens up to itself, as far as they are of its sequence, so that the last token has the sum of all.
+    Sorting makes the tokens of a sequence neighbours. After each step a token has the sum of twice
+    as many tokens up to itself, as far as they are of its sequence, so that the last token has the
+    sum of all.
     """
     kind = jnp.float32 if jnp.issubdtype(values.dtype, jnp.floating) else jnp.asarray(0).dtype
     flat = ids.reshape(-1)

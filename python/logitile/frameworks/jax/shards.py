@@ -1,7 +1,7 @@
-"""Calls on several devices: what each of them runs, and what they send each other.
+"""Calls on several devices: the work of each device, and the data that they exchange.
 
-Tokens may be on any axes of a mesh. The vocabulary may be on others: then a device makes one sweep at a time
-over its slice, and all devices merge what the sweeps leave, in the same order.
+Tokens may be on any axes of a mesh. The vocabulary may be on others: then a device makes one sweep
+at a time over its slice, and all devices merge what the sweeps leave, in the same order.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ class _Shard:
         made = self.run(part.call, [arrays[name] for name in part.operands])
         return dict(zip(part.results, made, strict=True))
 
-    # ---- sums over devices -------------------------------------------------------------------------------
+    # ---- sums over devices -----------------------------------------------------------------------
 
     def _needed(self) -> list[int]:
         return [position for position, needed in enumerate(self.need) if needed]
@@ -193,7 +193,9 @@ class _Shard:
 
 
 def _gathered(rows: dict[SliceArray, Any], axes: tuple[str, ...]) -> dict[SliceArray, Any]:
-    """Rows of all slices, in their order: one all-gather for each type, and for lists of each length."""
+    """Rows of all slices, in their order: one all-gather for each type,
+    and for lists of each length.
+    """
     found = {}
     for kind in dict.fromkeys((row.dtype, row.shape) for row in rows.values()):
         alike = {name: row for name, row in rows.items() if (row.dtype, row.shape) == kind}

@@ -1,4 +1,4 @@
-"""Over which axes of a mesh arrays vary inside of jax.shard_map, as far as JAX keeps track of that."""
+"""The mesh axes over which arrays vary inside of jax.shard_map, as far as JAX tracks them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Heads inside of jax.shard_map, where each device has a slice of the vocabulary.
 
-The caller says over which axis. Derivatives are written by hand here: who sums what depends on whether
-shard_map keeps track of the axes that arrays vary over.
+The caller says over which axis. Derivatives are written by hand here: who sums what depends on
+whether shard_map keeps track of the axes that arrays vary over.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def vocab_parallel(head: Traceable, axis: str, args: tuple[Any, ...], inputs: di
 def _of_all_slices(
     head: Traceable, args: tuple[Any, ...], inputs: dict[str, Any], size: int
 ) -> tuple[tuple[tuple[Any, ...], dict[str, Any]], dict[int, Any]]:
-    """The arguments as if the vocabulary were whole, as shapes, and the array that each stands for."""
+    """The arguments as shapes, as if the vocabulary were whole, and the array of each."""
     arrays: dict[int, Any] = {}
 
     def shape_of(place: Place, item: Any) -> Any:
@@ -100,7 +100,8 @@ def _backward(place: _Place, residuals: Any, cotangents: Sequence[Any]) -> tuple
         return tuple(None for _ in operands)
     checked = is_checked(place.axis)
     reaching = [cotangent for cotangent, present in zip(cotangents, given, strict=True) if present]
-    if not checked:  # shard_map gave each device its share of what reaches a result that all of them have
+    # shard_map gave each device its share of what reaches a result that all of them have
+    if not checked:
         reaching = [jax.lax.psum(cotangent, place.axis) for cotangent in reaching]
     results = iter(run_on_shard(run, made, [*operands, *reaching], place.axes)[len(call.results) :])
     gradients = [next(results) if needed else None for needed in need]
@@ -112,8 +113,8 @@ def _backward(place: _Place, residuals: Any, cotangents: Sequence[Any]) -> tuple
 
 
 def _invariant(gradient: Any, operand: Any, kind: str, place: _Place) -> Any:
-    """A gradient that varies over the axes of its operand alone. Those of Token and Scalar inputs are the
-    same on every slice.
+    """A gradient that varies over the axes of its operand alone.
+    Those of Token and Scalar inputs are the same on every slice.
     """
     extra = varying_axes(gradient) - varying_axes(operand)
     if place.axis in extra and kind in ("token", "scalar"):

@@ -1,4 +1,5 @@
-"""Calls under torch's autograd: one autograd.Function, which runs a call and later its backward pass.
+"""Calls under torch's autograd: one autograd.Function,
+which runs a call and later its backward pass.
 
 Calls that torch only looks at are in operators.py.
 """
@@ -28,7 +29,9 @@ def _named(loss: str) -> type[Direct]:
 
 
 class Direct(torch.autograd.Function):
-    """An eager call. Gradients are made in forward if the program is early, else from what it saved."""
+    """An eager call. Gradients are made in forward if the program is early,
+    else from what it saved.
+    """
 
     @staticmethod
     def forward(ctx: Any, job: Recorded, *differentiable: Tensor) -> tuple[Tensor, ...]:
@@ -58,7 +61,8 @@ class Direct(torch.autograd.Function):
         keeps = torch._C._autograd._get_current_graph_task_keep_graph()
         if ctx.is_early:
             cotangent = cotangents[ctx.outputs.index("loss")]
-            # Whoever hooks saved tensors may have kept them: only what nobody else knows is scaled in place.
+            # Whoever hooks saved tensors may have kept them:
+            # only gradients that no hook can hold are scaled in place.
             gradients = _scaled(saved if ctx.is_hooked else ctx.made, cotangent, keeps or ctx.is_hooked)
             anchors = [cotangent, *ctx.anchors]
         else:
@@ -70,7 +74,9 @@ class Direct(torch.autograd.Function):
 
 
 def _scaled(gradients: Sequence[Tensor], cotangent: Tensor, keeps: bool) -> list[Tensor]:
-    """Gradients made in forward, times what reaches the loss; in place unless they are needed again."""
+    """Gradients made in forward, times what reaches the loss;
+    in place unless they are needed again.
+    """
     if cotangent.is_cuda:
         return [_multiplied(gradient, cotangent, keeps) for gradient in gradients]
     factor = cotangent.item()
@@ -80,17 +86,19 @@ def _scaled(gradients: Sequence[Tensor], cotangent: Tensor, keeps: bool) -> list
 
 
 def _multiplied(gradient: Tensor, factor: Tensor, keeps: bool) -> Tensor:
-    """The product by a number that the host does not know; a factor with an axis keeps its precision."""
+    """The product by a number that the host does not know;
+    a factor with an axis keeps its precision.
+    """
     factor = factor.detach().reshape((1,) * min(gradient.ndim, 1))
     return torch.mul(gradient, factor, out=torch.empty_like(gradient) if keeps else gradient)
 
 
-# ---- second derivatives ------------------------------------------------------------------------------------
+# ---- second derivatives --------------------------------------------------------------------------
 
 
 class Final(torch.autograd.Function):
-    """A gradient that cannot be differentiated. torch.autograd.function.once_differentiable would drop terms
-    silently.
+    """A gradient that cannot be differentiated.
+    torch.autograd.function.once_differentiable would drop terms silently.
     """
 
     @staticmethod

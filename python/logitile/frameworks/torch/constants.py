@@ -1,4 +1,4 @@
-"""What torch.compile takes as a constant, without a look into how it is made."""
+"""Functions whose result torch.compile takes as a constant, without tracing them."""
 
 from __future__ import annotations
 
@@ -12,15 +12,17 @@ import torch
 def constant(
     function: Callable[..., str], first: Any, second: Any, token: str, given: Mapping[str, Any]
 ) -> str:
-    """`function(first, second, given)`, computed while a graph is made, which holds for these alone.
+    """`function(first, second, given)`, computed while a graph is made,
+    which holds for these alone.
 
     Args:
         function: gives a text.
-        first, second: objects, which `token` tells apart: a graph is made anew for another one.
-        given: plain values, by name; a graph is made anew for other ones.
+        first, second: objects, which `token` distinguishes: a new graph is made for other ones.
+        given: plain values, by name; a new graph is made for other values.
     """
     texts, others = {}, {}
-    for name, item in given.items():  # a number that has changed is a symbol, until something asks for it
+    # a number that has changed is a symbol, until something asks for it
+    for name, item in given.items():
         if isinstance(item, float):
             texts[name] = item.hex()
         elif isinstance(item, int) and not isinstance(item, bool):

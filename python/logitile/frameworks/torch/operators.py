@@ -1,8 +1,9 @@
-"""Heads as operators of torch, for everything that looks at a call instead of running it: compile, export,
+"""Heads as operators of torch, for code that traces a call instead of running it: compile, export,
 torch.func, fake tensors.
 
-Two operators serve all heads: `logitile::forward` and `logitile::backward`. They name a head by a digest of
-its content, because graphs that hold them outlive the process. Plain eager calls are in autograd.py.
+Two operators serve all heads: `logitile::forward` and `logitile::backward`. They name a head by a
+digest of its content, because graphs that hold them outlive the process. Plain eager calls are in
+autograd.py.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ from .watching import rounds_to
 
 
 def traced_call(head: Capturable, args: tuple[Any, ...], inputs: dict[str, Any]) -> Any:
-    """A call through the operators. Only shapes, types and names are looked at here: tensors may have no
-    numbers.
+    """A call through the operators. Only shapes, types and names are looked at here:
+    tensors may have no numbers.
 
     Raises:
         CallError: as for a call; `weight_grad_out` has no place in a graph.
@@ -78,7 +79,8 @@ def tensor_of(name: str, item: Any) -> Tensor:
             f"'{name}' is the bool {item}, but a graph takes tensors and numbers; pass a tensor"
         )
     try:
-        if isinstance(item, float):  # in a sum: a graph with torch.tensor(item) is made anew for each item
+        # in a sum: with torch.tensor(item) there would be a new graph for each item
+        if isinstance(item, float):
             return torch.zeros((), dtype=torch.float64, device="cpu") + item
         if isinstance(item, int):
             is_whole = -(2**63) <= item < 2**63
@@ -173,7 +175,7 @@ def _gradients(
     return [next(made) if wanted else None for wanted in need]
 
 
-# ---- heads by token ----------------------------------------------------------------------------------------
+# ---- heads by token ------------------------------------------------------------------------------
 
 
 @torch.compiler.assume_constant_result
@@ -188,7 +190,7 @@ def captured(token: str, facts: tuple[tuple[Any, ...], ...]) -> tuple[str, Mask,
     return capture.head_of_token(token).captured(tuple(Slot(*fact) for fact in facts))
 
 
-# ---- operators ---------------------------------------------------------------------------------------------
+# ---- operators -----------------------------------------------------------------------------------
 
 _library = torch.library.Library("logitile", "FRAGMENT")
 _library.define(
@@ -212,7 +214,9 @@ def _backward(
     given: Sequence[bool],
     need: Sequence[bool],
 ) -> list[Tensor]:
-    """Gradients of the inputs that `need` marks; `cotangents` are those that `given` marks, by output."""
+    """Gradients of the inputs that `need` marks;
+    `cotangents` are those that `given` marks, by output.
+    """
     return capture.of_key(key).backward(_detached(inputs), _detached(cotangents), given, need)
 
 
@@ -258,7 +262,7 @@ def _setup(ctx: Any, inputs: Any, output: Any) -> None:
 def _bare_backward(ctx: Any, cotangents: Sequence[Tensor | None]) -> Any:
     saved = list(ctx.saved_tensors)
     head = capture.of_key(ctx.key)
-    outputs = cotangents[: len(head.carries)]  # behind them are gradients that were made early
+    outputs = cotangents[: len(head.carries)]  # after them are early gradients
     reaching = [u if c else None for u, c in zip(outputs, head.carries, strict=True)]
     need = [bool(n and name) for n, name in zip(ctx.needs_input_grad[1], head.gradient_names, strict=True)]
     return None, final(_gradients(ctx.key, saved, reaching, need), [*reaching, *saved]), None
@@ -268,8 +272,8 @@ torch.library.register_autograd("logitile::forward", _bare_backward, setup_conte
 
 
 def _slice_by_slice(operator: Any) -> Any:
-    """The rule of an operator under vmap: one slice after the other, since a weight may be another one in
-    each.
+    """The rule of an operator under vmap: one slice after the other,
+    since a weight may be another one in each.
     """
 
     def rule(info: Any, in_dims: Any, *args: Any) -> Any:

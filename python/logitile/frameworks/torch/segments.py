@@ -1,4 +1,5 @@
-"""Sums over sequences of torch's tensors: two operators, which torch.compile leaves as they are."""
+"""Sums over sequences for torch's tensors: two operators, which torch.compile does not trace into.
+"""
 
 from __future__ import annotations
 
@@ -63,7 +64,7 @@ TORCH_SUMS = TorchSums()
 
 def _spread(sums: Tensor, ids: Tensor) -> Tensor:
     count = sums.shape[0]
-    padded = torch.cat([sums, sums.new_zeros(1)])  # the last one is that of no sequence
+    padded = torch.cat([sums, sums.new_zeros(1)])  # the last one collects tokens of no sequence
     return padded[torch.where(ids < 0, count, ids).clamp(max=count)]
 
 
@@ -100,7 +101,7 @@ class Summed(torch.autograd.Function):
         return torch.stack(slices), 0
 
 
-# ---- operators ---------------------------------------------------------------------------------------------
+# ---- operators -----------------------------------------------------------------------------------
 
 _library = torch.library.Library("logitile", "FRAGMENT")
 _tags = (torch.Tag.pt2_compliant_tag,)

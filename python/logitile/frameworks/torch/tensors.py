@@ -1,4 +1,4 @@
-"""Tensors of torch: how they are described, read and made."""
+"""Tensors of torch: described, read and created."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ from ..arrays import Array, Framework, Recorded, no_data
 from ..dtypes import name_of
 from .autograd import differentiable
 
-_device_name = functools.lru_cache(maxsize=64)(str)  # devices of torch make their name anew each time
+# devices of torch build their name each time
+_device_name = functools.lru_cache(maxsize=64)(str)
 
 
 class Torch(Framework):
@@ -91,8 +92,8 @@ class Torch(Framework):
         return self.describe(array.source.to(getattr(torch, array.rounded_to)), "operand")
 
     def stream(self, like: Array) -> Any:
-        """Workspace comes from torch's allocator in the order of its current stream, which CUDA graphs can
-        capture.
+        """Workspace comes from torch's allocator in the order of its current stream,
+        which CUDA graphs can capture.
         """
         if like.device is None or like.device == "cpu":
             return None
@@ -142,7 +143,7 @@ def check_whole(tensor: Any, name: str) -> None:
         raise CallTypeError(
             f"'{name}' is a DTensor{_placed(tensor)}, which a call of the head itself takes, but not this "
             "call; gather it first (full_tensor()). Its local shard alone would give a wrong loss: shards of "
-            "the vocabulary go to lt.parallel.vocab_parallel, a shard of the tokens is a call of its own"
+            "the vocabulary go to lt.parallel.vocab_parallel, a shard of the tokens is a separate call"
         )
 
 

@@ -1,4 +1,4 @@
-"""Where torch watches a call: whether it runs the call or only traces it, and what autocast rounds."""
+"""Whether torch watches a call: runs it or only traces it, and what autocast rounds."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ _PLAIN = (
 
 
 def is_traced(args: tuple[Any, ...], inputs: dict[str, Any]) -> bool:
-    """Whether the call has to go through the operators: torch compiles, transforms or dispatches it."""
+    """Whether the call has to go through the operators: torch compiles,
+    transforms or dispatches it.
+    """
     if torch.compiler.is_compiling():
         return True
     tensors = []
@@ -52,7 +54,9 @@ def has_shards(args: Sequence[Any], inputs: Mapping[str, Any]) -> bool:
 
 
 def _check_reverse(tensors: Sequence[Tensor]) -> None:
-    """Tangents would be lost without a word: operators of torch that have no rule for them give zeros."""
+    """Tangents would be lost without a word:
+    operators of torch that have no rule for them give zeros.
+    """
     if any(forward_ad.unpack_dual(tensor).tangent is not None for tensor in tensors):
         raise CallTypeError(
             "an input carries a tangent of forward-mode differentiation (torch.func.jvp, jacfwd), for "
@@ -60,7 +64,7 @@ def _check_reverse(tensors: Sequence[Tensor]) -> None:
         )
 
 
-# ---- autocast ----------------------------------------------------------------------------------------------
+# ---- autocast ------------------------------------------------------------------------------------
 
 
 def rounds_to(item: Any) -> str | None:

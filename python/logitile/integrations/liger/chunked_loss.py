@@ -1,6 +1,7 @@
 """liger_kernel.chunked_loss: modules and functions of preferences, distillation and policies.
 
-What they compute is in `preference`, `unpaired`, `distillation` and `policy`; here they have Liger's names.
+What they compute is in `preference`, `unpaired`, `distillation` and `policy`;
+here they have Liger's names.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ class _Options(torch.nn.Module):
         return {name: getattr(self, name) for name in self.names}
 
 
-# ---- preferences -------------------------------------------------------------------------------------------
+# ---- preferences ---------------------------------------------------------------------------------
 
 
 class LigerFusedLinearDPOLoss(_Options):
@@ -200,7 +201,7 @@ class LigerFusedLinearKTOLoss(_Options):
         )  # fmt: skip
 
 
-# ---- distillation ------------------------------------------------------------------------------------------
+# ---- distillation --------------------------------------------------------------------------------
 
 
 class LigerFusedLinearJSDLoss(_Options):
@@ -249,7 +250,7 @@ class LigerFusedLinearCosineSimilarityLoss(LigerFusedLinearJSDLoss):
     _function = staticmethod(distillation.cosine)
 
 
-# ---- policies ----------------------------------------------------------------------------------------------
+# ---- policies ------------------------------------------------------------------------------------
 
 
 class LigerFusedLinearGRPOLoss(_Options):
@@ -276,7 +277,7 @@ class LigerFusedLinearGRPOLoss(_Options):
         vespo_k_neg: Coefficient = 3.0,
         vespo_lambda_neg: Coefficient = 2.0,
     ):
-        policy.check_positive(  # whatever the loss_type is
+        policy.check_positive(  # for every loss_type
             sapo_temperature_pos=sapo_temperature_pos, sapo_temperature_neg=sapo_temperature_neg, delta=delta
         )
         super().__init__(
@@ -313,7 +314,7 @@ class LigerFusedLinearGRPOLoss(_Options):
         )  # fmt: skip
 
 
-# ---- names of autograd functions, of which code calls `apply` ----------------------------------------------
+# ---- names of autograd functions, of which code calls `apply` ------------------------------------
 
 
 class LigerFusedLinearCosineSimilarityFunction:

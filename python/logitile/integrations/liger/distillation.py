@@ -1,4 +1,4 @@
-"""Distillation beside a target: the cross-entropy of the student, and its distance from a teacher."""
+"""Distillation with targets: the cross-entropy of the student, and its distance from a teacher."""
 
 from __future__ import annotations
 
@@ -37,13 +37,14 @@ def distilled(
     classes: int = 0,
     returns_parts: bool = False,
 ):
-    """soft_weight times the distance from the teacher, and hard_weight, if given, times the cross-entropy.
+    """soft_weight times the distance from the teacher, plus hard_weight times the cross-entropy.
 
     Args:
         beta: the share of the teacher in the mixture, or the weight of the cosine.
-        distance: "forward_kl", "reverse_kl", "jensen_shannon", "any_share" (one of these three, as `beta`
-            says) or "cosine".
-        classes: entries of the student's own vocabulary; those after it are padding, with logits of 0.
+        distance: "forward_kl", "reverse_kl", "jensen_shannon",
+            "any_share" (one of these three, as `beta` says) or "cosine".
+        classes: entries of the student's own vocabulary; those after it are padding,
+            with logits of 0.
         returns_parts: return both parts too, without a gradient.
     """
     z = student if student_bias is None else student + student_bias
@@ -95,17 +96,17 @@ def jsd(
     chunk_size: int = 1024,
     return_soft_hard_loss: bool = False,
 ) -> Tensor | tuple[Tensor, Tensor, Tensor]:
-    """Cross-entropy and the generalised Jensen-Shannon divergence, means over the tokens that count.
+    """Cross-entropy and the generalised Jensen-Shannon divergence, means over tokens.
 
     Args:
         student_input, teacher_input: [N, D] each; D may differ.
-        student_weight, teacher_weight: [V, D] each. A teacher with more rows is padded: the student's logits
-            of the rows that it lacks are 0 in the divergence, for which its weight is copied. The teacher
-            gets no gradient.
+        student_weight, teacher_weight: [V, D] each. A teacher with more rows is padded: the
+            student's logits of the rows that it lacks are 0 in the divergence, for which its weight
+            is copied. The teacher gets no gradient.
         true_labels: [N].
         student_bias, teacher_bias: [V] each.
-        weight_hard_loss, weight_soft_loss: the weights of both parts. Like `beta` and `temperature` they may
-            be tensors without axes, which get a gradient if they require one.
+        weight_hard_loss, weight_soft_loss: the weights of both parts. Like `beta` and `temperature`
+            they may be tensors without axes, which get a gradient if they require one.
         beta: from 0, KL(teacher || student), to 1, KL(student || teacher).
         temperature: logits are divided by it in the divergence; not 0.
         compiled: has no effect: kernels are compiled always.
@@ -147,8 +148,8 @@ def cosine(
     chunk_size: int = 1024,
     return_soft_hard_loss: bool = False,
 ) -> Tensor | tuple[Tensor, Tensor, Tensor]:
-    """Cross-entropy and beta (1 - the cosine of the logits of student and teacher); arguments as of `jsd`.
-    The temperature changes no cosine.
+    """Cross-entropy and beta (1 - the cosine of the logits of student and teacher).
+    Arguments are as for `jsd`. The temperature does not change the cosine.
     """
     check_temperature(temperature)
     value_of("beta", beta)

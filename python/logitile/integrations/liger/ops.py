@@ -1,4 +1,4 @@
-"""liger_kernel.ops: the classes of which code calls `apply`."""
+"""liger_kernel.ops: the autograd classes, for code that calls `apply`."""
 
 from __future__ import annotations
 

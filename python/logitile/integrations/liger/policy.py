@@ -1,6 +1,7 @@
 """GRPO and its relatives: losses of answers that a policy sampled, with an advantage for each.
 
-Kernels make the log-probability of each token; what is done with these [batch, sequence] numbers is torch.
+Kernels make the log-probability of each token;
+what is done with these [batch, sequence] numbers is torch.
 """
 
 from __future__ import annotations
@@ -81,7 +82,7 @@ class Settings:
 
 
 def check_positive(**options: Coefficient | None) -> None:
-    """Refuses numbers that are not above 0; None is none.
+    """Refuses numbers that are not above 0. None is allowed.
 
     Raises:
         CallValueError: one is not.
@@ -156,18 +157,20 @@ def grpo(
         selected_token_ids: the tokens that were sampled, [B, T].
         attention_mask: 1 for tokens that count, [B, T].
         advantages: [B].
-        ref_per_token_logps: log-probabilities under the reference, [B, T]; left out: of `ref_input`.
+        ref_per_token_logps: log-probabilities under the reference, [B, T]; left out:
+            of `ref_input`.
         old_per_token_logps: under the policy that sampled; left out: this policy's own.
         ref_input, ref_weight, ref_bias: the reference model.
         beta: the weight of the penalty exp(d) - d - 1, d = log p_ref - log p.
         epsilon_low, epsilon_high: how far ratios may move.
-        loss_type: "grpo" (arXiv:2402.03300), "bnpo", "dr_grpo" (2503.20783), "dapo" (2503.14476), "cispo"
-            (2506.13585), "sapo" (2511.20347), "luspo" or "vespo".
+        loss_type: "grpo" (arXiv:2402.03300), "bnpo", "dr_grpo" (2503.20783), "dapo" (2503.14476),
+            "cispo" (2506.13585), "sapo" (2511.20347), "luspo" or "vespo".
         max_completion_length: of "dr_grpo".
         importance_sampling_level: a ratio for each "token" or each "sequence".
         sapo_temperature_pos, sapo_temperature_neg: of "sapo".
-        temperature: logits are divided by it. Coefficients may be tensors without axes, which get a gradient
-            if they require one; one that the loss type takes for a constant is refused then.
+        temperature: logits are divided by it. Coefficients may be tensors without axes, which get a
+            gradient if they require one; one that the loss type takes for a constant is refused
+            then.
         compiled: has no effect: kernels are compiled always.
         use_ref_model: whether there is a reference.
         chunk_size: sequences per chunk.
@@ -175,10 +178,11 @@ def grpo(
         delta: the most that a ratio may be.
         use_bias_correction_kl: multiply the penalty by the ratio.
         vespo_k_pos, vespo_lambda_pos, vespo_k_neg, vespo_lambda_neg: of "vespo".
-        num_items_in_batch: the number of tokens of all micro-batches and processes, for "dapo", "cispo" and
-            "vespo"; left out: those of this micro-batch, on all processes.
+        num_items_in_batch: the number of tokens of all micro-batches and processes, for "dapo",
+            "cispo" and "vespo"; left out: those of this micro-batch, on all processes.
 
-    Returns: (loss, metrics): the mean penalty, if beta is not 0, and the share of tokens that are clipped.
+    Returns: (loss, metrics): the mean penalty, if beta is not 0,
+        and the share of tokens that are clipped.
 
     Raises:
         CallError: shapes, types or values do not agree.
@@ -248,7 +252,7 @@ def correction_of(ratio: Tensor | None, mask: Tensor) -> Tensor | None:
     return ratio.unsqueeze(-1) if ratio.dim() == 1 else ratio
 
 
-# ---- the loss ----------------------------------------------------------------------------------------------
+# ---- the loss ------------------------------------------------------------------------------------
 
 
 def _loss(
@@ -263,8 +267,9 @@ def _loss(
 
 
 def terms(batch: Batch, settings: Settings) -> tuple[Tensor, Tensor | None, Tensor]:
-    """The loss of each token, the penalty without its weight, None if that is 0, and what is clipped: [B, T],
-    or [B, 1] for ratios of sequences.
+    """The loss of each token, the penalty without its weight, and whether it is clipped.
+    The penalty is None if its weight is 0. The others are [B, T], or [B, 1] for ratios of
+    sequences.
     """
     log_weight = batch.log_ratio
     if settings.importance_sampling_level == "sequence":

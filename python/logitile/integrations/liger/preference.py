@@ -1,9 +1,9 @@
 """Losses of pairs of answers: DPO and its relatives, CPO, ORPO, SimPO.
 
-The first half of a batch are the chosen answers, the second half the rejected ones. Every function returns
-(loss, outputs): outputs are chosen and rejected log-probabilities, the mean logits of both halves, the loss
-of the chosen answers as text (0 if it is not computed), and what the function adds. The loss alone has a
-gradient.
+The first half of a batch are the chosen answers, the second half the rejected ones. Every function
+returns (loss, outputs): outputs are chosen and rejected log-probabilities, the mean logits of both
+halves, the loss of the chosen answers as text (0 if it is not computed), and what the function
+adds. The loss alone has a gradient.
 """
 
 from __future__ import annotations
@@ -30,10 +30,11 @@ _Results = tuple[Tensor, tuple[Tensor, ...]]
 
 @dataclass(frozen=True)
 class _Pairs:
-    """A batch of pairs and what is made of it.
+    """A batch of pairs, and the values that are computed from it.
 
     Args:
-        averages: whether the log-probability of an answer is a mean over its tokens instead of a sum.
+        averages: whether the log-probability of an answer is a mean over its
+            tokens instead of a sum.
         chunk_size: pairs per chunk.
 
     Raises:
@@ -72,7 +73,9 @@ class _Pairs:
         compute_nll_loss: bool,
         nll_target: Tensor | None = None,
     ) -> _Results:
-        """alpha times the loss of the chosen answers as text, and what `preference` makes of both halves."""
+        """alpha times the loss of the chosen answers as text,
+        and what `preference` makes of both halves.
+        """
         totals = self.logprobs(self.hidden, self.weight, self.bias)
         chosen, rejected = self.halves(totals)
         nll = totals.new_zeros(())
@@ -116,12 +119,12 @@ class _Pairs:
             return self.halves(self.logprobs(hidden, weight, bias))
 
 
-# ---- DPO ---------------------------------------------------------------------------------------------------
+# ---- DPO -----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class _Margins:
-    """What the losses of DPO are made of: log-ratios of policy and reference, chosen and rejected."""
+    """What the losses of DPO need: log-ratios of policy and reference, chosen and rejected."""
 
     chosen: Tensor
     rejected: Tensor
@@ -164,8 +167,8 @@ def _discopop(m: _Margins) -> Tensor:
     return -F.logsigmoid(m.margin) * (1 - share) + torch.exp(-m.margin) * share
 
 
-# Sources: sigmoid arXiv:2305.18290, exo_pair 2402.00856, nca_pair 2402.05369, robust 2403.00409, bco_pair
-# 2404.04656, sppo_hard 2405.00675, apo_zero and apo_down 2408.06266, discopop 2406.08414.
+# Sources: sigmoid arXiv:2305.18290, exo_pair 2402.00856, nca_pair 2402.05369, robust 2403.00409,
+# bco_pair 2404.04656, sppo_hard 2405.00675, apo_zero and apo_down 2408.06266, discopop 2406.08414.
 _DPO: dict[str, Callable[[_Margins], Tensor]] = {
     "sigmoid": lambda m: -F.logsigmoid(m.margin),
     "hinge": lambda m: torch.relu(1 - m.margin),
@@ -181,7 +184,7 @@ _DPO: dict[str, Callable[[_Margins], Tensor]] = {
 
 
 def check_dpo(loss_type: str, label_smoothing: Coefficient) -> None:
-    """Refuses, in Liger's words, a type of loss that there is not, and smoothing that it cannot have."""
+    """Refuses unknown types of loss, and smoothing that they cannot have, in Liger's words."""
     if loss_type not in _DPO:
         raise CallValueError(f"Unsupported loss_type={loss_type!r}; it is none of {listed(list(_DPO))}")
     number = value_of("label_smoothing", label_smoothing)
@@ -224,8 +227,8 @@ def dpo(
         weight, bias: [V, D] and [V].
         target: [2 B, T].
         ref_input, ref_weight, ref_bias: those of the reference model.
-        beta: the scale of rewards. Like `alpha`, `label_smoothing` and `discopop_tau` it may be a tensor
-            without axes, which gets a gradient if it requires one.
+        beta: the scale of rewards. Like `alpha`, `label_smoothing` and `discopop_tau` it may be a
+            tensor without axes, which gets a gradient if it requires one.
         compute_nll_loss, alpha: whether the chosen answers' loss is added, and its weight.
         compiled: has no effect: kernels are compiled always.
         use_ref_model: whether the reference model is subtracted.
@@ -255,7 +258,7 @@ def dpo(
     return pairs.result(preference, alpha, compute_nll_loss)
 
 
-# ---- CPO, SimPO, ORPO --------------------------------------------------------------------------------------
+# ---- CPO, SimPO, ORPO ----------------------------------------------------------------------------
 
 
 def _smoothed(
@@ -321,11 +324,13 @@ def orpo(
     compiled: bool = True,
     chunk_size: int = 1,
 ) -> _Results:
-    """ORPO, arXiv:2403.07691. It adds rewards, the mean of log sigmoid of the log odds ratio, and the mean
-    log odds ratio to the outputs.
+    """ORPO, arXiv:2403.07691.
+    It adds to the outputs: rewards, the mean of log sigmoid of the log odds ratio, and the mean log
+    odds ratio.
 
     Args:
-        nll_target: the target of the chosen answers' loss, in the shape of `target`; left out: `target`.
+        nll_target: the target of the chosen answers' loss, in the shape of `target`;
+            left out: `target`.
         others: as of `dpo`.
     """
     pairs = _Pairs(_input, weight, target, bias, ignore_index, True, chunk_size)

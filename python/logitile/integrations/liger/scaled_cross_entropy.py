@@ -1,5 +1,5 @@
-"""Liger's fused linear scaled cross-entropy: cross-entropy and entropy of each token at a temperature, also
-with a slice of the vocabulary on each process.
+"""Liger's fused linear scaled cross-entropy: cross-entropy and entropy of each token at a
+temperature, also with a slice of the vocabulary on each process.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from ..heads import head
 def scaled(
     z: Logits, target: Token[int], *, temperature: Scalar | None = None, returns: tuple[str, ...] = ()
 ):
-    """-log p[y] of logits that are divided by a temperature, and what `returns` names: "entropy", or "lse",
-    the log of the sum of exponentials. All have gradients.
+    """-log p[y] of logits that are divided by a temperature, and the outputs in `returns`.
+    These are "entropy", and "lse", the log of the sum of exponentials. All have gradients.
     """
     scaled = z if temperature is None else z / temperature
     lse = lt.logsumexp(scaled)
@@ -58,19 +58,20 @@ class LigerFusedLinearScaledCrossEntropyFunction:
             _input: hidden states, [N, D].
             weight: [V, D].
             target: [N].
-            temperature: above 0; the logits are divided by it. It may be a tensor without axes, which gets a
-                gradient if it requires one.
+            temperature: above 0; the logits are divided by it. It may be a tensor without axes,
+                which gets a gradient if it requires one.
             ignore_index: the target of tokens whose results are 0, without a gradient.
             m_tiles_per_cluster: a positive int; it has no effect.
             return_entropy: return the entropy of each token too.
-            selected_token_ids: int64 [K], vocabulary entries whose log-probabilities are returned too, in
-                this order. Their logits are K products with each hidden state, in float32.
+            selected_token_ids: int64 [K], vocabulary entries whose log-probabilities are returned
+                too, in this order. Their logits are K products with each hidden state, in float32.
 
-        Returns: the cross-entropy, float32 [N]; with more of them a tuple: the entropy, [N] in the type of
-            `_input`, and the log-probabilities, float32 [N, K]. All have gradients.
+        Returns: the cross-entropy, float32 [N]; with more of them a tuple: the entropy, [N] in the
+            type of `_input`, and the log-probabilities, float32 [N, K]. All have gradients.
 
         Raises:
-            CallError: shapes, types or values do not agree, or an index lies outside the vocabulary.
+            CallError: shapes, types or values do not agree,
+                or an index lies outside the vocabulary.
         """
         _check_count("m_tiles_per_cluster", m_tiles_per_cluster)
         _check(temperature, return_entropy)
@@ -103,26 +104,27 @@ class LigerFusedLinearScaledCrossEntropyTPFunction:
         tiles_per_reduce: int = 1,
         return_entropy: bool = False,
     ) -> Tensor | tuple[Tensor, Tensor]:
-        """The cross-entropy of each token, with a slice of the vocabulary on each process of a group.
+        """The cross-entropy of each token,
+        with a slice of the vocabulary on each process of a group.
 
         Args:
             _input: hidden states, [N, D]; the same on every process.
-            weight: this process's rows, [V_local, D]. Slices lie in the order of ranks; Liger wants equal
-                ones, here their sizes may differ.
+            weight: this process's rows, [V_local, D]. Slices lie in the order of ranks; Liger wants
+                equal ones, here their sizes may differ.
             target: [N], indices of the whole vocabulary; the same on every process.
             tp_group: the processes; None is the group of all.
-            temperature: above 0; the logits are divided by it. A tensor without axes is the same number on
-                every process. It gets a gradient if it requires one.
+            temperature: above 0; the logits are divided by it. A tensor without axes is the same
+                number on every process. It gets a gradient if it requires one.
             ignore_index: the target of tokens whose results are 0, without a gradient.
             tiles_per_reduce: 1, 2 or 4; it has no effect.
             return_entropy: return (cross-entropy, entropy).
 
-        Returns: float32 [N] each, the same on every process. The gradient of `_input` is that of the whole
-            vocabulary, that of `weight` is this slice's.
+        Returns: float32 [N] each, the same on every process. The gradient of `_input` is that of
+            the whole vocabulary, that of `weight` is this slice's.
 
         Raises:
-            CallError: shapes, types or values do not agree, an index lies outside the vocabulary, or another
-                process has failed.
+            CallError: shapes, types or values do not agree, an index lies outside the vocabulary,
+                or another process has failed.
         """
         _check_count("tiles_per_reduce", tiles_per_reduce)
         if tiles_per_reduce not in (1, 2, 4):

@@ -42,8 +42,8 @@ def sequence_logprobs(
     chunk_size: int,
     averages: bool = False,
 ) -> Tensor:
-    """The sum of log p over the tokens of each sequence that count, [batch], or their mean; NaN for a mean
-    over none.
+    """The sum of log p over the counted tokens of each sequence, [batch], or their mean.
+    A mean over no token is NaN.
 
     Args:
         chunk_size: sequences per chunk.
@@ -64,6 +64,8 @@ def rows_of(target: Tensor) -> Segments:
 
 @torch.no_grad()
 def logit_sums(hidden: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-    """The sum of all logits of each sequence, [batch]: the product of two sums is the sum of the products."""
+    """The sum of all logits of each sequence, [batch]:
+    the product of two sums is the sum of the products.
+    """
     sums = hidden.sum(1, dtype=torch.float32) @ weight.sum(0, dtype=torch.float32)
     return sums if bias is None else sums + hidden.shape[1] * bias.sum(dtype=torch.float32)

@@ -30,7 +30,9 @@ def kto(
     average_log_prob: bool = False,
     chunk_size: int = 1,
 ) -> tuple[Tensor, tuple[Tensor, ...]]:
-    """KTO, arXiv:2402.01306: the mean of 1 - sigmoid(beta (log-ratio - kl)), of its negative for bad answers.
+    """KTO, arXiv:2402.01306.
+    The loss is the mean of 1 - sigmoid(beta (log-ratio - kl)), with the opposite sign for bad
+    answers.
 
     Args:
         _input: hidden states, [B, T, D].
@@ -39,14 +41,15 @@ def kto(
         preference_labels: bools, [B]: whether an answer is good.
         ref_input, ref_weight, ref_bias: those of the reference model.
         kl: the divergence from the reference, one number or [B].
-        beta: the scale of rewards. It may be a tensor without axes, which gets a gradient if it requires one.
+        beta: the scale of rewards. It may be a tensor without axes,
+            which gets a gradient if it requires one.
         compiled: has no effect: kernels are compiled always.
         use_ref_model: whether the reference model is subtracted.
         average_log_prob: means over tokens instead of sums.
         chunk_size: sequences per chunk.
 
-    Returns: (loss, outputs): sums over good and over bad answers of log-probabilities, of logits, and of
-        rewards. The loss alone has a gradient.
+    Returns: (loss, outputs): sums over good and over bad answers of log-probabilities, of logits,
+        and of rewards. The loss alone has a gradient.
 
     Raises:
         CallError: shapes, types or values do not agree.

@@ -1,6 +1,6 @@
 // Contract.cpp - gradients of hidden states and of the head: the gradient of logits times the other
-// operand. The tile lies row by row with the hidden axis in the lanes. Few rows of the head at a
-// time, as for few tokens, are RankUpdates.cpp.
+// operand. The tile is stored row by row with the hidden axis in the lanes. RankUpdates.cpp
+// processes few rows of the head at a time, for few tokens.
 #include "compiler/Backends/CPU/TilesToCPU/Products/Contraction.h"
 #include "compiler/Backends/CPU/TilesToCPU/Products/RankUpdates.h"
 #include "compiler/Conversion/IndexFacts.h"

@@ -1,5 +1,5 @@
-// Contraction.cpp - cuts a tile into blocks that fit registers. Which operands there are is
-// Project.cpp and Contract.cpp.
+// Contraction.cpp - cuts a tile into blocks that fit registers. Project.cpp and Contract.cpp select
+// the operands.
 #include "compiler/Backends/CPU/TilesToCPU/Products/Contraction.h"
 using namespace mlir;
 using namespace logitile;

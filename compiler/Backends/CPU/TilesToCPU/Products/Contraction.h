@@ -1,4 +1,4 @@
-// Contraction.h - what project and contract share: blocks of the shared axis, and a tile cut into
+// Contraction.h - shared by project and contract: blocks of the shared axis, and a tile cut into
 // blocks of rows and panels.
 #pragma once
 #include "compiler/Backends/CPU/TilesToCPU/KernelContext.h"

@@ -1,6 +1,6 @@
 // DotProducts.cpp - logits of few tokens: rows of the head times rows of hidden states, with the
-// hidden axis in the lanes. In panels most lanes would stand for tokens that are not there. Rows of
-// the head are read where they lie, once.
+// hidden axis in the lanes. In panels most lanes would be empty. Rows of the head are read once,
+// without packing.
 #include "compiler/Backends/CPU/TilesToCPU/Products/DotProducts.h"
 using namespace mlir;
 using namespace logitile;

@@ -1,6 +1,6 @@
-// RankUpdates.cpp - gradients of hidden states of few tokens: rows of the head, read where they
-// lie, times the gradients of their logits. To pack them first would take longer than to multiply
-// them.
+// RankUpdates.cpp - gradients of hidden states of few tokens: rows of the head times the gradients
+// of their logits. Rows are read without packing, because packing would take longer than
+// multiplying.
 #include "compiler/Backends/CPU/TilesToCPU/Products/RankUpdates.h"
 using namespace mlir;
 using namespace logitile;

@@ -1,4 +1,4 @@
-// Hits.h - which tokens name a column of a tile.
+// Hits.h - finds the tokens that name a column of a tile.
 #pragma once
 #include "compiler/Backends/CPU/TilesToCPU/KernelContext.h"
 #include "compiler/Conversion/Tiles/Terms.h"

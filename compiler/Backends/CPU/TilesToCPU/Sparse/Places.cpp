@@ -23,7 +23,7 @@ LogicalResult cpu::convertPickEntries(KernelContext &k, PickEntriesOp op) {
   for (auto [number, logits] : llvm::enumerate(op.getLogits())) {
     const Tile &tile = k.tile(logits);
     if (!tile.lanesAlongRows)
-      return op.emitOpError() << "picks from a tile that is laid out for another op; CPU kernels have no such use";
+      return op.emitOpError() << "picks from a tile that is laid out for another op; CPU kernels do not support that";
     const View &indices = k.view(op.getPicks()[2 * number]), &picked = k.view(op.getPicks()[2 * number + 1]);
     e.loop(e.integer(indices.extent(1)), [&](Int place) {
       SparseTerm term{k.windowOf(indices, row, place), k.windowOf(picked, row, place)};

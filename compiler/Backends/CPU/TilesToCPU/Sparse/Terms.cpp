@@ -22,7 +22,7 @@ LogicalResult cpu::convertSparseTerms(KernelContext &k, SparseTermsOp op) {
   bool isSum = op.getAction() == TermAction::Sum;
   Tile tile = k.takeOver(op.getTileMutable());
   if (op.getAction() == TermAction::Clear || tile.lanesAlongRows == isSum)
-    return op.emitOpError() << "clears entries, or works on a tile that is laid out for another op; CPU kernels have no such use";
+    return op.emitOpError() << "clears entries, or works on a tile that is laid out for another op; CPU kernels do not support that";
   Int row = k.scalar(op.getRow()), column = k.scalar(op.getColumn());
   if (isSum)
     forTerms(k, op.getTerms(), [&](const SparseTerm &term) {
@@ -88,7 +88,7 @@ LogicalResult cpu::convertContractSparse(KernelContext &k, ContractSparseOp op) 
     return op.emitOpError() << "'rhs' is " << rhs.type << "; expected layout " << stringifyLayout(wanted);
   Tile tile = k.takeOver(op.getTileMutable());
   if (tile.lanesAlongRows)
-    return op.emitOpError() << "works on a tile that no contraction made";
+    return op.emitOpError() << "works on a tile that is not the result of a contraction";
   if (op.getTransposed())
     contractTransposed(k, op, tile);
   else

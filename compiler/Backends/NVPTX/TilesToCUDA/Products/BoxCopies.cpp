@@ -1,4 +1,4 @@
-// BoxCopies.cpp - who asks for a block when, and how mbarriers are counted.
+// BoxCopies.cpp - when blocks are requested, and how mbarriers are counted.
 #include "compiler/Backends/NVPTX/TilesToCUDA/Products/BoxCopies.h"
 using namespace mlir;
 

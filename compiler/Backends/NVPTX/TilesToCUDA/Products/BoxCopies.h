@@ -1,7 +1,7 @@
-// BoxCopies.h - blocks of both operands of a product of warpgroups on their way to shared memory as
-// boxes of tensor maps: one thread asks for them. Two mbarriers of each stage say when a block has
-// arrived, and when all warps have read it. Blocks of a pair copy halves of the right operand to
-// each other, and wait for the warps of both.
+// BoxCopies.h - copies blocks of both operands of a warpgroup product to shared memory as boxes of
+// tensor maps. One thread requests them. Each stage has two mbarriers: one shows that a block has
+// arrived, the other that all warps have read it. Blocks of a pair copy halves of the right operand
+// to each other, and wait for the warps of both.
 #pragma once
 #include "compiler/Backends/NVPTX/TilesToCUDA/Products/Staging.h"
 

@@ -1,5 +1,5 @@
-// Staging.h - one operand of a contraction on its way from global to shared memory, and from there
-// to the registers of a warp. Products are MainLoop.cpp.
+// Staging.h - copies one operand of a contraction from global to shared memory, and from there to
+// the registers of a warp. Products are in MainLoop.cpp.
 #pragma once
 #include "compiler/Backends/NVPTX/TilesToCUDA/KernelContext.h"
 

@@ -1,5 +1,5 @@
-// WarpgroupLoop.cpp - the pipeline of warpgroups, and how their operands and sums lie. PTX ISA,
-// "Asynchronous warpgroup level matrix multiply-accumulate operations".
+// WarpgroupLoop.cpp - the pipeline of warpgroups, and the layout of their operands and sums. PTX
+// ISA, "Asynchronous warpgroup level matrix multiply-accumulate operations".
 #include "compiler/Backends/NVPTX/TilesToCUDA/Products/WarpgroupLoop.h"
 using namespace mlir;
 

@@ -1,6 +1,6 @@
-// WarpgroupLoop.h - the product of two operands of 16 bits over a shared axis by warpgroups: tensor
-// cores read both operands from shared memory, and compute while threads copy. Fragments of single
-// warps are MainLoop.h.
+// WarpgroupLoop.h - the product of two 16-bit operands over a shared axis by warpgroups: tensor
+// cores read both operands from shared memory, and compute while threads copy. Products of single
+// warps are in MainLoop.h.
 #pragma once
 #include "compiler/Backends/NVPTX/TilesToCUDA/Products/BoxCopies.h"
 

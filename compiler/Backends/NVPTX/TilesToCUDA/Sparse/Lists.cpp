@@ -1,7 +1,7 @@
-// Lists.cpp - the largest entries of each row. In each turn the threads leave their entries in
-// shared memory; then the rows of the turn have a thread each, which puts what is large enough into
-// the list of its row. Words are in a total order: the list does not depend on the order in which
-// they come.
+// Lists.cpp - the largest entries of each row. In each turn the threads write their entries to
+// shared memory. Then each row of the turn has one thread, which inserts entries that are large
+// enough into the list of its row. Words have a total order, so the list does not depend on the
+// order of insertion.
 #include "compiler/Conversion/Tiles/Lists.h"
 #include "compiler/Backends/NVPTX/TilesToCUDA/Elementwise.h"
 #include "compiler/Conversion/Tiles/MapColumns.h"
@@ -50,7 +50,7 @@ private:
       behind = e.integer(view.extent(project ? 0 : view.type.getDims().size() - 1));
       return success();
     }
-    return op.emitOpError() << "has no input that tells how many columns there are";
+    return op.emitOpError() << "has no input that shows the number of columns";
   }
 
   LogicalResult emitList(unsigned number) {
@@ -127,7 +127,7 @@ LogicalResult convertUpdateLists(KernelContext &k, UpdateListsOp op) { return Li
 LogicalResult convertFinishList(KernelContext &k, FinishListOp op) {
   Emitter &e = k.e;
   if (k.threads.sharing.isFragments)
-    return op.emitOpError() << "puts lists in order in a kernel with tiles of two dimensions; CUDA kernels have no such use";
+    return op.emitOpError() << "sorts lists in a kernel with tiles of two dimensions; CUDA kernels do not support that";
   RegionInputs inputs(k, op.getInputs());
   const View &list = k.view(op.getLists().front());
   FailureOr<Int> tokens = k.end(op, list, 0);

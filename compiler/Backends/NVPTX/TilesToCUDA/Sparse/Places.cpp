@@ -17,7 +17,7 @@ public:
   LogicalResult emit() {
     const Sharing &sharing = k.threads.sharing;
     if (!sharing.isFragments)
-      return op.emitOpError() << "picks from tiles in a kernel without tiles of two dimensions; CUDA kernels have no such use";
+      return op.emitOpError() << "picks from tiles in a kernel without tiles of two dimensions; CUDA kernels do not support that";
     if (llvm::any_of(op.getLogits(), [&](Value value) { return !isStored(k.tile(value)); }))
       logits = e.shared(k.scratch(TurnLines::most(sharing) * sharing.columns * 4), e.f32);
     for (unsigned number = 0; number < op.getLogits().size(); ++number)
@@ -31,7 +31,7 @@ private:
     Value value = op.getLogits()[number];
     const Tile &tile = k.tile(value);
     if (!isStored(tile) && (tile.values.empty() || tile.isOwned))
-      return op.emitOpError() << "picks from " << tile.type << ", which is not computed for it; CUDA kernels have no such use";
+      return op.emitOpError() << "picks from " << tile.type << ", which is not computed for it; CUDA kernels do not support that";
     const View &indices = k.view(op.getPicks()[2 * number]), &picked = k.view(op.getPicks()[2 * number + 1]);
     FailureOr<Int> tokens = k.end(op, picked, 0);
     if (failed(tokens))
@@ -102,7 +102,7 @@ LogicalResult convertPickEntries(KernelContext &k, PickEntriesOp op) { return Pi
 LogicalResult convertFinishPlaces(KernelContext &k, FinishPlacesOp op) {
   Emitter &e = k.e;
   if (k.threads.sharing.isFragments)
-    return op.emitOpError() << "goes through places in a kernel with tiles of two dimensions; CUDA kernels have no such use";
+    return op.emitOpError() << "goes through places in a kernel with tiles of two dimensions; CUDA kernels do not support that";
   RegionInputs inputs(k, op.getInputs());
   FailureOr<Int> tokens = k.end(op, k.view(op.getResults().front()), 0);
   if (failed(tokens) || failed(inputs.check(op)))

@@ -109,7 +109,7 @@ LogicalResult convertSparseTerms(KernelContext &k, SparseTermsOp op) {
   Tile tile = k.tile(op.getTile());
   bool isSum = op.getAction() == TermAction::Sum;
   if (tile.values.empty() || tile.isOwned || isSum == k.threads.sharing.isFragments)
-    return op.emitOpError() << "works on " << tile.type << ", which is not computed for it; CUDA kernels have no such use";
+    return op.emitOpError() << "works on " << tile.type << ", which is not computed for it; CUDA kernels do not support that";
   Int first = k.e.integer(0);
   bool clears = op.getAction() == TermAction::Clear;
   SmallVector<SparseTerm> terms = clears ? columnsOf(k.e, k, op.getTerms(), first) : termsOf(k.e, k, op.getTerms(), first);

@@ -1,4 +1,5 @@
-"""liger_kernel.transformers: fused linear cross-entropy and divergences, as modules, functions and classes.
+"""liger_kernel.transformers: fused linear cross-entropy and divergences, as modules,
+functions and classes.
 
 What Liger has in `functional` and `ops` is here too.
 """

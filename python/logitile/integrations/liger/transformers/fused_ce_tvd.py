@@ -37,8 +37,8 @@ class LigerFusedCETVDFunction:
         """Cross-entropy, and half of sum(|p - q|), of each token.
 
         Args:
-            student_logits, teacher_logits: [N, V] each; or projections (hidden [N, D], weight [V, D]), whose
-                logits are made inside of the kernels. The teacher gets no gradient.
+            student_logits, teacher_logits: [N, V] each; or projections (hidden [N, D], weight [V,
+                D]), whose logits are made inside of the kernels. The teacher gets no gradient.
             target: [N].
             ignore_index: the target of tokens of which both are 0, without a gradient.
 

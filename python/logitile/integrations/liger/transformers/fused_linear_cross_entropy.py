@@ -32,7 +32,7 @@ class CrossEntropyOutput:
     predicted_tokens: Tensor | None = None
 
 
-# ---- cross-entropy -----------------------------------------------------------------------------------------
+# ---- cross-entropy -------------------------------------------------------------------------------
 
 
 @loss
@@ -48,7 +48,8 @@ def fused_cross_entropy(
     scales_tokens: bool = False,
     returns: tuple[str, ...] = (),
 ):
-    """Cross-entropy; with `scales_tokens` loss and z-loss of a token are multiplied by the probability of its
+    """Cross-entropy of one token.
+    With `scales_tokens`, loss and z-loss of a token are multiplied by the probability of its
     target, which is a constant for gradients.
     """
     result: Any = losses.cross_entropy(
@@ -97,25 +98,27 @@ class LigerFusedLinearCrossEntropyFunction:
             bias: [V].
             ce_weight: one per class, [V]; it gets no gradient.
             ignore_index: the target of tokens that count nowhere.
-            lse_square_scale: the weight of lse**2 in the loss. A mean divides it by the number of tokens
-                that count, the cross-entropy by their class weights.
-            label_smoothing: from 0 to 1. Like `lse_square_scale` it may be a tensor without axes, which gets
-                a gradient if it requires one.
+            lse_square_scale: the weight of lse**2 in the loss. A mean divides it by the number of
+                tokens that count, the cross-entropy by their class weights.
+            label_smoothing: from 0 to 1. Like `lse_square_scale` it may be a tensor without axes,
+                which gets a gradient if it requires one.
             reduction: "mean", "sum" or "none".
             softcap: above 0, or None.
             return_z_loss, return_token_accuracy, return_predicted_tokens: what is returned besides.
             accum_dtype: None or a type of at most 32 bits; sums are float32.
-            use_token_scaling: multiply a token's loss by the probability of its target, as a constant.
+            use_token_scaling: multiply a token's loss by the probability of its target,
+                as a constant.
             ce_impl, ce_mode: refused if given: they name kernels of Liger.
             chunk_mem_const: logits of a chunk may take this many times the memory of the input.
 
-        Returns: (loss, z_loss, token_accuracy, predicted_tokens), None where a flag is not set. The loss is
-            float32, z_loss has the type of `_input`. Accuracy is reduced to a mean unless reduction="none".
-            predicted_tokens are -1 where a token is ignored. The loss alone has a gradient; where all tokens
-            are ignored, it is 0.
+        Returns: (loss, z_loss, token_accuracy, predicted_tokens), None where a flag is not set. The
+            loss is float32, z_loss has the type of `_input`. Accuracy is reduced to a mean unless
+            reduction="none". predicted_tokens are -1 where a token is ignored. The loss alone has a
+            gradient; where all tokens are ignored, it is 0.
 
         Raises:
-            CallError: shapes, types or values do not agree, or a target lies outside the vocabulary.
+            CallError: shapes, types or values do not agree,
+                or a target lies outside the vocabulary.
         """
         check_kernels(ce_impl=ce_impl, ce_mode=ce_mode)
         _check(accum_dtype, lse_square_scale, label_smoothing, reduction)
@@ -169,8 +172,8 @@ def liger_fused_linear_cross_entropy(
     return_predicted_tokens: bool = False,
     chunk_mem_const: int = 1,
 ) -> Tensor | CrossEntropyOutput:
-    """The loss, or a CrossEntropyOutput once a `return_` flag is set. Arguments are those of
-    LigerFusedLinearCrossEntropyFunction.apply.
+    """The loss, or a CrossEntropyOutput if a `return_` flag is set.
+    Arguments are those of LigerFusedLinearCrossEntropyFunction.apply.
     """
     results = LigerFusedLinearCrossEntropyFunction.apply(
         input, weight, target, bias, ce_weight, ignore_index, lse_square_scale, label_smoothing, reduction,
@@ -182,7 +185,7 @@ def liger_fused_linear_cross_entropy(
 
 
 class LigerFusedLinearCrossEntropyLoss(torch.nn.Module):
-    """liger_fused_linear_cross_entropy with its options kept; the module has no weight of its own."""
+    """liger_fused_linear_cross_entropy with fixed options. The module has no weight."""
 
     def __init__(
         self,
@@ -236,7 +239,9 @@ def _softcap(softcap: Any) -> float | None:
 
 
 def _chunks(chunk_mem_const: Any, _input: Tensor, weight: Tensor) -> dict[str, int]:
-    """The option of lt.jit for the memory that a caller allows; the default is the head's own budget."""
+    """The option of lt.jit for the memory that a caller allows;
+    the default is the head's own budget.
+    """
     if type(chunk_mem_const) is not int or chunk_mem_const < 1:
         raise CallValueError(f"chunk_mem_const={chunk_mem_const!r} must be a positive int")
     if chunk_mem_const == 1:
@@ -245,7 +250,9 @@ def _chunks(chunk_mem_const: Any, _input: Tensor, weight: Tensor) -> dict[str, i
 
 
 def _ratio(ce_weight: Tensor, target: Tensor, counts: Tensor) -> Tensor:
-    """The mean class weight of the tokens that count: by it a mean over weights becomes one over tokens."""
+    """The mean class weight of the tokens that count:
+    by it a mean over weights becomes one over tokens.
+    """
     weights = ce_weight.detach()[torch.where(counts, target, 0)] * counts
     return weights.float().sum() / counts.sum().clamp(min=1)
 

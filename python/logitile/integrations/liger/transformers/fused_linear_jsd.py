@@ -32,8 +32,8 @@ def liger_fused_linear_jsd(
         student_weight, teacher_weight: [V, D] each. The teacher gets no gradient.
         shift_labels: [N]; tokens whose label is `ignore_index` count nowhere. None: all count.
         jsd_beta: from 0, KL(teacher || student), to 1, KL(student || teacher).
-        temperature: the logits of both are divided by it; not 0. Like `jsd_beta` it may be a tensor without
-            axes, which gets a gradient if it requires one.
+        temperature: the logits of both are divided by it; not 0. Like `jsd_beta` it may be a tensor
+            without axes, which gets a gradient if it requires one.
         accum_dtype: None or a type of at most 32 bits; sums are float32.
 
     Returns: float32, without an axis.
@@ -75,7 +75,9 @@ class LigerFusedLinearJSDFunction:
         jsd_impl: str | None = None,
         jsd_mode: str | None = None,
     ) -> Tensor:
-        """liger_fused_linear_jsd; `jsd_impl` and `jsd_mode` name kernels of Liger, so they are refused."""
+        """liger_fused_linear_jsd; `jsd_impl` and `jsd_mode` name kernels of Liger,
+        so they are refused.
+        """
         check_kernels(jsd_impl=jsd_impl, jsd_mode=jsd_mode)
         return liger_fused_linear_jsd(
             student_input, student_weight, teacher_input, teacher_weight, shift_labels, jsd_beta,

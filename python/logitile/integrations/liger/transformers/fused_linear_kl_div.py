@@ -1,4 +1,4 @@
-"""Liger's fused linear divergence from a distribution that exists already, such as stored soft labels."""
+"""Liger's fused linear divergence from a given distribution, such as stored soft labels."""
 
 from __future__ import annotations
 
@@ -50,14 +50,15 @@ def liger_fused_linear_kl_div(
     Args:
         student_input: [N, D].
         student_weight: [V, D].
-        target: probabilities, [N, V]; rows need not add up to 1. They get no gradient. float64 is rounded to
-            float32.
+        target: probabilities, [N, V]; rows need not add up to 1. They get no gradient.
+            float64 is rounded to float32.
         shift_labels: [N]; tokens whose label is `ignore_index` count nowhere. None: all count.
-        reduction: "batchmean", the mean over tokens that count; "mean", that divided by V; or "sum".
-        temperature: the logits are divided by it; not 0. It may be a tensor without axes, which gets a
-            gradient if it requires one.
-        eps: the least probability under the logarithm of the target, so that entries of 0 count nothing. A
-            tensor that requires a gradient gets one.
+        reduction: "batchmean", the mean over tokens that count; "mean",
+            that divided by V; or "sum".
+        temperature: the logits are divided by it; not 0. It may be a tensor without axes, which
+            gets a gradient if it requires one.
+        eps: the least probability under the logarithm of the target, so that entries of 0 count
+            nothing. A tensor that requires a gradient gets one.
         accum_dtype: None or a type of at most 32 bits; sums are float32.
 
     Returns: float32, without an axis.

@@ -1,4 +1,4 @@
-"""Liger's loss of policies on logits that exist already, and the log-probabilities that it is made of."""
+"""Liger's policy loss on given logits, and its log-probabilities."""
 
 from __future__ import annotations
 
@@ -67,19 +67,20 @@ def triton_grpo_loss(
 
     Args:
         logits: [B, L + 1, V], of which the last place of each sequence is not read.
-        old_logp, ref_logp: log-probabilities [B, L] under the policy that sampled, None: this one; and under
-            the reference, which may be None where beta is 0.
+        old_logp, ref_logp: log-probabilities [B, L] under the policy that sampled, None: this one;
+            and under the reference, which may be None where beta is 0.
         completion_ids: the tokens that were sampled, [B, L].
         advantages: [B].
         completion_mask: 1 for tokens that count, [B, L]; None: all.
         inplace: has no effect: logits are never changed.
         max_completion_length: of "dr_grpo"; None is L.
         reduce: return the loss of the batch instead of those of tokens.
-        others: as of `policy.grpo`, where eps_low and eps_high are called epsilon_low and epsilon_high.
+        others: as of `policy.grpo`, where eps_low and eps_high are called
+            epsilon_low and epsilon_high.
 
-    Returns: (losses, penalties or None, clipped), float32 [B, L] each and 0 outside of the mask; or with
-        `reduce` (loss, metrics), where metrics are a list of the mean penalty, if beta is not 0, and the
-        share of tokens that are clipped. The first one alone has a gradient.
+    Returns: (losses, penalties or None, clipped), float32 [B, L] each and 0 outside of the mask; or
+        with `reduce` (loss, metrics), where metrics are a list of the mean penalty, if beta is not
+        0, and the share of tokens that are clipped. The first one alone has a gradient.
 
     Raises:
         CallError: shapes, types or values do not agree.

@@ -34,22 +34,25 @@ class LigerVocabParallelCEFunction:
         """The cross-entropy of each token.
 
         Args:
-            vocab_parallel_logits: [S, B, V]; or, which Liger does not have, the projection (hidden [S, B, D],
-                weight [V_local, D]) of this process's slice. Slices lie in the order of ranks, and hidden
-                states are the same on every process.
+            vocab_parallel_logits: [S, B, V]; or, which Liger does not have, the projection (hidden
+                [S, B, D], weight [V_local, D]) of this process's slice. Slices lie in the order of
+                ranks, and hidden states are the same on every process.
             target: [S, B], indices of the whole vocabulary.
             tp_group: the processes; None, or a group of one: the vocabulary is whole.
-            ignore_index: the target of tokens of which the loss is 0, without a gradient; None: no token.
-            label_smoothing: a, from 0 to below 1. It may be a tensor without axes, which gets a gradient if
-                it requires one.
-            label_smoothing_formula: "pytorch" spreads a over all entries, "megatron" over all but the target.
-            label_smoothing_mode: "global", or "partition", which averages over a slice and is refused where
-                there are several and labels are smoothed.
+            ignore_index: the target of tokens of which the loss is 0, without a gradient;
+                None: no token.
+            label_smoothing: a, from 0 to below 1. It may be a tensor without axes,
+                which gets a gradient if it requires one.
+            label_smoothing_formula: "pytorch" spreads a over all entries,
+                "megatron" over all but the target.
+            label_smoothing_mode: "global", or "partition", which averages over a slice and is
+                refused where there are several and labels are smoothed.
 
         Returns: float32 [S, B], the same on every process.
 
         Raises:
-            CallError: shapes, types or values do not agree, or an index lies outside the vocabulary.
+            CallError: shapes, types or values do not agree,
+                or an index lies outside the vocabulary.
         """
         _check(label_smoothing, label_smoothing_formula, label_smoothing_mode)
         is_split = tp_group is not None and tp_group.size() > 1

@@ -1,1 +1,1 @@
-"""What Liger's forwards of models call."""
+"""Functions that Liger's forwards of models call."""

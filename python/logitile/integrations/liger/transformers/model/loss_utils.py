@@ -18,8 +18,8 @@ _OPTIONS = frozenset(inspect.signature(liger_fused_linear_cross_entropy).paramet
 def unpack_cross_entropy_result(
     result: Any,
 ) -> tuple[Tensor, Tensor | None, Tensor | None, Tensor | None]:
-    """(loss, z_loss, token_accuracy, predicted_tokens) of a CrossEntropyOutput, of a tuple that may be
-    shorter, or of a loss alone; None for what it does not have.
+    """(loss, z_loss, token_accuracy, predicted_tokens) of a CrossEntropyOutput, of a tuple that may
+    be shorter, or of a loss alone; None for what it does not have.
     """
     if isinstance(result, CrossEntropyOutput):
         return result.loss, result.z_loss, result.token_accuracy, result.predicted_tokens
@@ -88,8 +88,8 @@ def LigerForCausalLMLoss(
         lm_head_weight: [V, hidden_size].
         labels: [..., T]; not read where `shift_labels` is given.
         shift_labels: the labels, moved by one already.
-        kwargs: options of liger_fused_linear_cross_entropy. Others are left out, as in Liger, since models
-            hand on all keywords of their call.
+        kwargs: options of liger_fused_linear_cross_entropy. Others are left out, as in Liger, since
+            models hand on all keywords of their call.
         others: as of fixed_fused_linear_cross_entropy.
 
     Raises:
