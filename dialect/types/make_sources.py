@@ -84,7 +84,7 @@ def enum_text(found: Record) -> str:
 def c_enum(enum: Record, cases: list[Record]) -> str:
     prefix = enum["cPrefix"]
     values = "".join(f"  {prefix}{c['str'].upper()} = {c['value']}, {c_comment(c['meaning'])}" for c in cases)
-    return c_comment(enum["meaning"]) + f"typedef enum {enum['c']} {{\n{values}}} {enum['c']};\n"
+    return c_comment(enum["meaning"]) + f"typedef enum {enum['c']} LT_INT {{\n{values}}} {enum['c']};\n"
 
 
 # ---- structs
@@ -181,7 +181,10 @@ def c_header(found: Record) -> str:
     return (
         f"/* logitile_request.h - what a program is made for: a part of logitile.h.\n * {ORIGIN} */\n"
         "#ifndef LOGITILE_REQUEST_H\n#define LOGITILE_REQUEST_H\n#include <stddef.h>\n#include <stdint.h>\n\n"
-        f"{code}/* Of all this without its comments. */\n#define LT_REQUEST_DIGEST {digest}\n#endif\n"
+        "/* Enumerations are ints, also in C++: a wrong number of a caller is refused, and C++ defines\n"
+        " * what reading such a number does only for an enumeration that names its integer type. */\n"
+        "#ifdef __cplusplus\n#define LT_INT : int\n#else\n#define LT_INT\n#endif\n"
+        f"{code}#undef LT_INT\n/* Of all this without its comments. */\n#define LT_REQUEST_DIGEST {digest}\n#endif\n"
     )
 
 
