@@ -184,7 +184,8 @@ def c_header(found: Record) -> str:
         "/* Enumerations are ints, also in C++: a wrong number of a caller is refused, and C++ defines\n"
         " * what reading such a number does only for an enumeration that names its integer type. */\n"
         "#ifdef __cplusplus\n#define LT_INT : int\n#else\n#define LT_INT\n#endif\n"
-        f"{code}#undef LT_INT\n/* Of all this without its comments. */\n#define LT_REQUEST_DIGEST {digest}\n#endif\n"
+        f"{code}#undef LT_INT\n"
+        f"/* Of all this without its comments. */\n#define LT_REQUEST_DIGEST {digest}\n#endif\n"
     )
 
 
