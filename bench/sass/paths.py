@@ -296,7 +296,7 @@ def _count_by(
 ) -> tuple[int | None, int] | None:
     """What a branch says of the turns of a loop; None where it does not compare a counter."""
     before = [i for i in body if i.address < branch.address]
-    predicate = _uniform_source(before, branch.guard.lstrip("@!"))
+    predicate = _low_half(before, _uniform_source(before, branch.guard.lstrip("@!")))
     setters = [i for i in before if re.match(rf"U?ISETP\.\w+(\.U32)?\.AND {predicate},", i.body)]
     if not setters:
         return None
@@ -324,6 +324,16 @@ def _uniform_source(body: list[Instruction], predicate: str) -> str:
             copied = re.match(r"PLOP3\.LUT P\d, PT, PT, PT, (UP\d), 0x[48]0, 0x0", instruction.body)
             return copied[1] if copied else predicate
     return predicate
+
+
+def _low_half(body: list[Instruction], predicate: str) -> str:
+    """The predicate of the lower words where a comparison of numbers of 64 bits made this one;
+    else itself.
+    """
+    setters = [i for i in body if re.match(rf"U?ISETP\.[\w.]+ {predicate},", i.body)]
+    if not setters or ".EX " not in setters[-1].body:
+        return predicate
+    return setters[-1].body.rpartition(",")[2].strip()
 
 
 def _step_of(body: list[Instruction], register: str) -> int:

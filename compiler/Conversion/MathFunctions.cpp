@@ -150,15 +150,19 @@ Value MathFunctions::erf(Value value) {
 
 // ---- logarithms ---------------------------------------------------------------------------------
 
-/// The fraction lies in [-1/3, 1/3]. Numbers below the normal range are scaled into it first.
+MathFunctions::Split MathFunctions::splitNormal(Value x) {
+  Lanes bits = Lanes(b, x).bits(), power = (bits - 0x3f2aaaab).rightSigned(23), shift = power.left(23); // 2/3
+  return {(bits - shift).asFloat() - 1.0, arith::SIToFPOp::create(b, type, power), (shift.like(0x3f800000) - shift).asFloat()};
+}
+
+/// Numbers below the normal range are scaled into it first.
 MathFunctions::Split MathFunctions::split(Value value) {
   Lanes x(b, value);
   Lanes isTiny = x < 0x1p-126;
-  Lanes bits = (x * 0x1p23).where(isTiny, x).bits();
-  Lanes power = (bits - 0x3f2aaaab).rightSigned(23); // 2/3
-  Lanes fraction = (bits - power.left(23)).asFloat() - 1.0;
-  Lanes exponent(b, arith::SIToFPOp::create(b, type, power));
-  return {fraction, (exponent - 23.0).where(isTiny, exponent)};
+  Split parts = splitNormal((x * 0x1p23).where(isTiny, x));
+  Lanes exponent(b, parts.exponent);
+  parts.exponent = (exponent - 23.0).where(isTiny, exponent);
+  return parts;
 }
 
 /// log(1 + f) = f - f^2/2 + f^3 P(f): 8.6e-10; without the leading f.
@@ -180,13 +184,16 @@ Value MathFunctions::fixLog(Value value, Value result) {
   return x.like(kNan).where(isWrong, fixed);
 }
 
+Value MathFunctions::logOfSplit(Value fraction, Value exponent) {
+  Lanes f(b, fraction), e(b, exponent);
+  Lanes small = e * kLn2Low + Lanes(b, logOfOnePlus(f)) + f;
+  return hasFma ? Lanes(b, math::FmaOp::create(b, e, f.like(kLn2High), small)) : e * kLn2High + small;
+}
+
 /// 1 ulp.
 Value MathFunctions::log(Value x) {
   Split parts = split(x);
-  Lanes f(b, parts.fraction), e(b, parts.exponent);
-  Lanes small = e * kLn2Low + Lanes(b, logOfOnePlus(f)) + f;
-  Lanes result = hasFma ? Lanes(b, math::FmaOp::create(b, e, f.like(kLn2High), small)) : e * kLn2High + small;
-  return fixLog(x, result);
+  return fixLog(x, logOfSplit(parts.fraction, parts.exponent));
 }
 
 /// 2 ulp. The factor 1/log(2) in two parts as well: near 1 the result is the product alone.
@@ -200,13 +207,14 @@ Value MathFunctions::log2(Value x) {
   return fixLog(x, result + e);
 }
 
-/// 2 ulp. log(u) for u = 1 + x rounded, and (x - (u - 1)) / u for what the rounding lost.
+/// 2 ulp. 1 + x rounded is u = 2^e (1 + f). What the rounding lost is added to f, in its scale.
 Value MathFunctions::log1p(Value value) {
   Lanes x(b, value), u = x + 1.0;
-  Lanes lost = (x - (u - 1.0)) / u;
-  Lanes isUsed = (x > -1.0) & (x < 0x1p25); // beyond there is nothing to mend, or no number
-  Lanes result = Lanes(b, log(u)) + lost.where(isUsed, x.like(0.0));
-  return x.where(x.magnitude() < 0x1p-25, result);
+  Split parts = splitNormal(u);
+  Lanes lost = (x - (u - 1.0)) * Lanes(b, parts.scale);
+  Lanes f = Lanes(b, parts.fraction) + lost.where(x < 0x1p25, x.like(0.0)); // beyond nothing is lost
+  Lanes result(b, fixLog(u, logOfSplit(f, parts.exponent)));
+  return x.where(x.magnitude() < 0x1p-25, result); // -0 too
 }
 
 // ---- power --------------------------------------------------------------------------------------

@@ -41,10 +41,13 @@ private:
   Reduced reduceByLog2(mlir::Value x);
   mlir::Value smallExpm1(mlir::Value rest); // for rests of it
   struct Split {
-    mlir::Value fraction, exponent; // x = (1 + fraction) * 2^exponent
+    mlir::Value fraction, exponent; // x = (1 + fraction) * 2^exponent, the fraction in [-1/3, 1/3]
+    mlir::Value scale;              // 2^-exponent, for exponents up to 127
   };
+  Split splitNormal(mlir::Value x);
   Split split(mlir::Value x);
   mlir::Value logOfOnePlus(mlir::Value f);
+  mlir::Value logOfSplit(mlir::Value fraction, mlir::Value exponent);
   mlir::Value fixLog(mlir::Value x, mlir::Value result);
   mlir::Value timesPowerOf2(mlir::Value x, mlir::Value power, mlir::Value bits);
   mlir::Value powerOf2(mlir::Value power);

@@ -139,6 +139,13 @@ def test_a_shared_counter_that_is_copied_turns_up_to_its_bound():
     assert opcodes(paths.path_of(found), columns=512).count("STG") == 4
 
 
+def test_a_counter_of_64_bits_turns_up_to_the_bound_of_its_lower_word():
+    found = listing_of(".L_x_1:", "IADD3 R1, P3, R1, 0x3, RZ", "ISETP.GT.U32.AND P3, PT, R1, 0x6, PT",
+                       "ISETP.LT.AND P2, PT, R8, R9, P2", "IMAD.X R5, RZ, RZ, R5, P3",
+                       "ISETP.GT.AND.EX P2, PT, R5, RZ, PT, P3", "@!P2 BRA `(.L_x_1)", "EXIT")  # fmt: skip
+    assert opcodes(paths.path_of(found)).count("IADD3") == 3
+
+
 def test_a_loop_that_begins_with_its_exit_turns_up_to_its_bound():
     found = listing_of(".L_x_1:", "ISETP.GT.U32.AND P0, PT, R1, 0x3, PT", "@P0 BRA `(.L_x_2)",
                        "IADD3 R1, P1, R1, 0x1, RZ", "BRA `(.L_x_1)", ".L_x_2:", "EXIT")  # fmt: skip

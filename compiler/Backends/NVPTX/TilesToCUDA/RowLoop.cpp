@@ -1,5 +1,6 @@
 // RowLoop.cpp - the values that rotate, and the loop that passes them.
 #include "compiler/Backends/NVPTX/TilesToCUDA/RowLoop.h"
+#include "compiler/Conversion/ExpandMath.h"
 using namespace mlir;
 
 namespace logitile::cuda {
@@ -19,6 +20,23 @@ bool isLong(Region &region) {
   constexpr int64_t kManyOps = 300; // more than the losses of the library have
   return countOps(region) > kManyOps;
 }
+
+/// Whether one or two instructions make an exponential.
+static bool isApproximate(Operation *op) {
+  auto flags = dyn_cast<arith::ArithFastMathInterface>(op);
+  return flags && arith::bitEnumContainsAny(flags.getFastMathFlagsAttr().getValue(), arith::FastMathFlags::afn);
+}
+/// About how many instructions the functions of a region become.
+static int64_t countFunctionCode(Region &region) {
+  int64_t instructions = 0;
+  region.walk([&](Operation *op) {
+    if (isElementary(op) && !isApproximate(op))
+      instructions += isa<UniformOp>(op) ? 80 : 20;
+  });
+  return instructions;
+}
+
+bool isMostlyFunctions(Region &region) { return countFunctionCode(region) >= 100; }
 
 /// All rows: the tiles of a loop may have one that stands for each of them.
 static TileType wholeTile(KernelContext &k) {

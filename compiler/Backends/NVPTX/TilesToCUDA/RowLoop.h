@@ -70,6 +70,9 @@ private:
 /// Whether a region has so much code that its columns, like its rows, share it in a loop: code for
 /// each of them would take longer to make, and would no longer fit the instruction cache.
 bool isLong(mlir::Region &region);
+/// Whether functions of a region take a hundred instructions or more for each element. Beside them
+/// another comparison takes little time.
+bool isMostlyFunctions(mlir::Region &region);
 
 /// Whether no op behind 'op' uses 'value'.
 bool isLastUse(mlir::Value value, mlir::Operation *op);

@@ -35,7 +35,8 @@ public:
     areLooped = sharing.columnSlots() > 1 && (isLong(op.getCandidate()) || isLong(op.getUpdate()));
     // A comparison for each column costs less than code for the last tile and other code for the
     // tiles before it.
-    bool isOneCode = mayClip && areLooped;
+    bool isOneCode = mayClip && (areLooped || isMostlyFunctions(op.getUpdate()));
+    listsColumns = !isOneCode;
     passed.set(isOneCode ? foldOnce(/*isTail=*/true)
                          : k.splitTail(mayClip, column, sharing.columns, e.integer(op.getLimit()), passed.types(), foldOnce));
     e.barrier();
@@ -52,7 +53,7 @@ private:
   RowLoop foldTile(bool isTail) {
     inputs.readColumns();
     clips = isTail;
-    for (int64_t slot = 0; isTail && !areLooped && slot < k.threads.sharing.columnSlots(); ++slot) {
+    for (int64_t slot = 0; isTail && listsColumns && slot < k.threads.sharing.columnSlots(); ++slot) {
       numbers.push_back(column + k.threads.column(slot));
       inside.push_back(isLess(numbers.back(), op.getLimit()));
     }
@@ -196,8 +197,9 @@ private:
   SmallVector<Place> parts;    // for each slot of the state
   bool areLooped = false;      // this thread's columns
   bool clips = false;          // some of them may not exist
-  SmallVector<Int> numbers;    // of the columns, and whether they exist, where some may not and each has its own code
-  SmallVector<Value> inside;
+  bool listsColumns = false;   // code for the last tile has the two lists that follow
+  SmallVector<Int> numbers;    // of the columns
+  SmallVector<Value> inside;   // whether they exist
   SmallVector<SparseSlot> sparse;
   SmallVector<KnownCandidate> known;
   const ThreadRow *current = nullptr; // which is folded
