@@ -51,11 +51,14 @@ def has_products(path: Path) -> bool:
     return any(products_of(part) for part in instructions_of(path))
 
 
-def without(path: Path, left_out: Loop, wait: Instruction | None) -> Path:
-    """The path with no more of a loop than a wait for a box, if there is one."""
-    kept = (wait,) if wait else ()
-    parts = ((part,) if part is not left_out else kept for part in path.parts)
-    return Path(tuple(itertools.chain.from_iterable(parts)), path.taken)
+def without(path: Path, left_out: Sequence[tuple[Loop, Instruction | None]]) -> Path:
+    """The path with no more of some loops than a wait for a box, if there is one."""
+
+    def kept(part: Instruction | Loop) -> tuple[Instruction | Loop, ...]:
+        waits = [wait for loop, wait in left_out if loop is part]
+        return tuple(filter(None, waits)) if waits else (part,)
+
+    return Path(tuple(itertools.chain.from_iterable(map(kept, path.parts))), path.taken)
 
 
 def _before(path: Path, loop: Loop | None) -> tuple[Instruction | Loop, ...]:
@@ -92,6 +95,13 @@ class KernelModel:
         """The loop over tiles around the main loop; None where a block makes one tile."""
         outer = [loop for loop in self.path.loops() if self.main_loop in loop.body.parts]
         return outer[0] if outer else None
+
+    @cached_property
+    def product_loops(self) -> list[Loop]:
+        """The main loop, and those of the tile's other products, each as long as the main loop."""
+        body = self.tile_loop.body if self.tile_loop else self.path
+        loops = [part for part in body.parts if isinstance(part, Loop) and part.turns == self.main_loop.turns]
+        return [loop for loop in loops if self._products_of(loop) == self._products_of(self.main_loop)]
 
     @staticmethod
     def _products_of(loop: Loop) -> int:
@@ -164,20 +174,21 @@ class KernelModel:
 
     @cached_property
     def tile_path(self) -> Path:
-        """What a block executes for each tile, without the main loop: prologue and epilogue. Where
-        boxes are copied, the first wait of the loop is part of it, since the copies of a tile start
-        with it, unless they were asked for in the tile before.
+        """What a block executes for each tile, without loops of products: prologue and epilogue.
+        Where boxes are copied, the first wait of each loop is part of it, since the copies of a
+        tile start with it, unless they were asked for in the tile before.
         """
         if self.tile_loop and self.asks_for_next:
-            return without(self.tile_loop.body, self.main_loop, None)
-        return without(self.tile_loop.body if self.tile_loop else self.path, self.main_loop, self.first_wait)
+            return without(self.tile_loop.body, [(loop, None) for loop in self.product_loops])
+        waits = [(loop, first_wait(instructions_of(loop.body))) for loop in self.product_loops]
+        return without(self.tile_loop.body if self.tile_loop else self.path, waits)
 
     @cached_property
     def block_path(self) -> Path:
         """What a block executes once, without its tiles."""
         if not self.tile_loop:
             return Path((), frozenset())
-        return without(self.path, self.tile_loop, self.first_wait if self.asks_for_next else None)
+        return without(self.path, [(self.tile_loop, self.first_wait if self.asks_for_next else None)])
 
     def cycles(self, path: Path, ends: Ends) -> float:
         """Of a path that one block runs once. Of long loops a few turns are played."""
@@ -275,8 +286,8 @@ def _ends(launch: Mapping[str, Any]) -> Ends:
     return Ends(launch["tokens"], launch["columns"])
 
 
-def _turns_of_tile(model: KernelModel, launch: Mapping[str, Any]) -> float:
-    """Turns of the main loop for one tile: the work of the plan, shared out over warps."""
+def _turns_of_product(model: KernelModel, launch: Mapping[str, Any]) -> float:
+    """Turns of the main loop for one product: the work of the plan, shared out over warps."""
     products = model.mix()["products"] * model.warps
     return launch["matrix_instructions"] / max(launch["product_tiles"], 1) / products
 
@@ -285,7 +296,7 @@ def _around(model: KernelModel, launch: Mapping[str, Any]) -> tuple[float, float
     if model.main_loop is None:
         return model.cycles(model.path, _ends(launch)), 1.0
     tile = model.tile_cycles(_ends(launch))
-    loop = _turns_of_tile(model, launch) * model.turn_cycles(1)
+    loop = len(model.product_loops) * _turns_of_product(model, launch) * model.turn_cycles(1)
     return tile, tile / (tile + loop)
 
 
@@ -306,10 +317,11 @@ def _round_cycles(model: KernelModel, launch: Mapping[str, Any], blocks: int) ->
     ends = _ends(launch)
     if model.main_loop is None:
         return max(model.cycles(model.path, ends), blocks * model.issue_cycles(model.path, ends))
-    tiles, turns = launch["product_tiles"] / launch["tasks"], _turns_of_tile(model, launch)
+    products = launch["product_tiles"] / launch["tasks"]
+    tiles, turns = products / len(model.product_loops), _turns_of_product(model, launch)
     tile, block = model.tile_path, model.block_path
-    chain = tiles * (turns * model.turn_cycles(1) + model.tile_cycles(ends)) + model.cycles(block, ends)
+    chain = products * turns * model.turn_cycles(1) + tiles * model.tile_cycles(ends) + model.cycles(block, ends)
     if blocks == 1:
         return chain
     issue = blocks * (tiles * model.issue_cycles(tile, ends) + model.issue_cycles(block, ends))
-    return max(chain, tiles * turns * model.turn_cycles(blocks) + issue)
+    return max(chain, products * turns * model.turn_cycles(blocks) + issue)

@@ -450,9 +450,12 @@ def test_blocks_of_a_multiprocessor_end_at_the_scarcest():
     assert limits.blocks_of(toolchain.Assembled(16, 0, 0), threads=256, shared=0) == 8
 
 
-def model_of_products(blocks: int = 1) -> timing.KernelModel:
-    found = listing_of("MOV R1, R2", ".L_x_1:", *["HMMA.16816.F32.BF16 R0, R1, R2, R0"] * 16,
-                       "IADD3 R1, R1, 0x1, RZ", "ISETP.GE.U32.AND P0, PT, R1, R9, PT", "@!P0 BRA `(.L_x_1)",
+def model_of_products(blocks: int = 1, loops: int = 1) -> timing.KernelModel:
+    """Tiles of as many products as there are loops."""
+    products = ["HMMA.16816.F32.BF16 R0, R1, R2, R0"] * 16
+    found = listing_of(*(line for loop in range(1, loops + 1) for line in (
+                           "MOV R1, R2", f".L_x_{loop}:", *products, "IADD3 R1, R1, 0x1, RZ",
+                           "ISETP.GE.U32.AND P0, PT, R1, R9, PT", f"@!P0 BRA `(.L_x_{loop})")),
                        "STG [R2], R1", "EXIT")  # fmt: skip
     return timing.KernelModel(found, toolchain.Assembled(128, 0, 0), RATES, warps=8, blocks=blocks)
 
@@ -470,6 +473,14 @@ def test_time_grows_by_waves_of_the_grid():
     ]
     assert seconds[1] == pytest.approx(2 * seconds[0]) == seconds[2]
     assert seconds[0] * SM_80["hertz"] == pytest.approx(100 * 16 * 2 * RATES.mma, rel=0.25)
+
+
+def test_two_products_of_a_tile_take_twice_as_long_as_one():
+    one, two = (
+        timing.predict(model_of_products(loops=loops), timing.Launches([launch], 0), SM_80).seconds
+        for loops, launch in ((1, launch_of(108)), (2, {**launch_of(108, turns=200), "product_tiles": 216}))
+    )
+    assert two - SM_80["launch_seconds"] == pytest.approx(2 * (one - SM_80["launch_seconds"]), rel=0.02)
 
 
 def test_loads_in_a_loop_over_tokens_are_near():
