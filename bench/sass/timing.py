@@ -320,7 +320,9 @@ def _round_cycles(model: KernelModel, launch: Mapping[str, Any], blocks: int) ->
     products = launch["product_tiles"] / launch["tasks"]
     tiles, turns = products / len(model.product_loops), _turns_of_product(model, launch)
     tile, block = model.tile_path, model.block_path
-    chain = products * turns * model.turn_cycles(1) + tiles * model.tile_cycles(ends) + model.cycles(block, ends)
+    chain = (
+        products * turns * model.turn_cycles(1) + tiles * model.tile_cycles(ends) + model.cycles(block, ends)
+    )
     if blocks == 1:
         return chain
     issue = blocks * (tiles * model.issue_cycles(tile, ends) + model.issue_cycles(block, ends))
