@@ -57,7 +57,8 @@ class Loop:
 
     Attributes:
         turns: how often its body runs; None where it counts up to a number of the launch: one that
-            stores results goes through columns, another one through tokens.
+            stores results, or whose threads wait for each other, goes through columns, another one
+            through tokens.
         step: what its counter grows by.
         body: its path.
     """
@@ -70,7 +71,8 @@ class Loop:
         """Its turns in a launch."""
         if self.turns is not None:
             return self.turns
-        return -(-(ends.columns if self.body.stores() else ends.tokens) // self.step)
+        is_of_columns = self.body.stores() or self.body.has_barriers()
+        return -(-(ends.columns if is_of_columns else ends.tokens) // self.step)
 
 
 @dataclass(frozen=True)
@@ -109,6 +111,10 @@ class Path:
             part.kind in ("STG", "UTMASTG") if isinstance(part, Instruction) else part.body.stores()
             for part in self.parts
         )
+
+    def has_barriers(self) -> bool:
+        """Whether threads of a block wait for each other on it: rows of a tile are joined."""
+        return any(isinstance(part, Instruction) and part.kind == "BAR" for part in self.parts)
 
     def every_taken(self) -> frozenset[int]:
         """`taken` of this path and of its loops."""

@@ -119,6 +119,12 @@ def test_a_loop_that_stores_turns_up_to_the_columns():
     assert opcodes(paths.path_of(found), tokens=1, columns=128).count("STG") == 4
 
 
+def test_a_loop_whose_threads_wait_for_each_other_turns_up_to_the_columns():
+    found = listing_of(".L_x_1:", "BAR.SYNC.DEFER_BLOCKING 0x0", "IADD3 R1, P1, R1, 0x20, RZ",
+                       "ISETP.GE.U32.AND P0, PT, R1, R9, PT", "@!P0 BRA `(.L_x_1)", "EXIT")  # fmt: skip
+    assert opcodes(paths.path_of(found), tokens=1, columns=128).count("IADD3") == 4
+
+
 @pytest.mark.parametrize(
     ("compare", "copy", "turns"), [("GE", "0x80", 4), ("GE", "0x40", 4), ("GT", "0x80", 5)]
 )
