@@ -36,11 +36,6 @@ double ScheduleBuilder::headSeconds(int64_t chunks, const Machine &machine) cons
   return bytes / machine.memoryRate;
 }
 
-/// Tiles of neighbouring rows whose blocks fetch the other operand once.
-int64_t ScheduleBuilder::blocksTogether(Algorithm algorithm) const {
-  return algorithm == Algorithm::WgmmaPairs ? problem.tiles.cluster : 1;
-}
-
 double ScheduleBuilder::predictedSeconds(int64_t tokens, const Machine &machine) const {
   const TileSizes &tiles = problem.tiles;
   tokens = std::max<int64_t>(tokens, 1);
@@ -58,14 +53,14 @@ double ScheduleBuilder::predictedSeconds(int64_t tokens, const Machine &machine)
   for (const ProjectionProblem &projection : problem.projections) {
     int64_t bytes = projection.operand.getIntOrFloatBitWidth() / 8;
     TiledContraction project{problem.columns, chunk, projection.hidden, tiles.TN, tiles.TM, projectDepth(), bytes};
-    project.lanesTogether = blocksTogether(projectAlgorithm());
+    project.lanesTogether = problem.target->blocksTogether(projectAlgorithm());
     project.tasks = problem.vocabSplits * llvm::divideCeil(chunk, tiles.TM);
     add(project, chunks * timesProjected(projection));
     if (projection.wantsHidden) {
       HiddenTile tile = hiddenTile(projection);
       TiledContraction hidden{chunk, projection.hidden, columns, tile.tokens, tile.hidden, depthOf(tiles.TKhidden, projection.operand),
                               bytes};
-      hidden.rowsTogether = blocksTogether(hiddenAlgorithm(projection));
+      hidden.rowsTogether = problem.target->blocksTogether(hiddenAlgorithm(projection));
       if (problem.facts.hasFixedTiles)
         hidden.tasks = machine.units; // waits are part of what schedules are compared by
       add(hidden, static_cast<double>(chunks) * groups);
@@ -74,7 +69,7 @@ double ScheduleBuilder::predictedSeconds(int64_t tokens, const Machine &machine)
       WeightTile tile = weightTile(projection);
       TiledContraction weight{columns, projection.hidden, chunk, tile.columns, tile.hidden, depthOf(tiles.TKweight, projection.operand),
                               bytes};
-      weight.rowsTogether = blocksTogether(weightAlgorithm(projection));
+      weight.rowsTogether = problem.target->blocksTogether(weightAlgorithm(projection));
       add(weight, static_cast<double>(chunks) * groups);
     }
   }
