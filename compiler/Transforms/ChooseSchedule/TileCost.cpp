@@ -43,9 +43,7 @@ double ScheduleBuilder::predictedSeconds(int64_t tokens, const Machine &machine)
   int64_t chunks = llvm::divideCeil(tokens, chunk), groups = choice.inPlace() ? 1 : llvm::divideCeil(problem.vocabSplits, choice.group);
   int64_t columns = llvm::divideCeil(problem.columns, groups);
   double seconds = this->seconds(tokens, machine) + headSeconds(chunks, machine) + pageSeconds(machine);
-  // Measured on Zen 4, float32 and bfloat16 of 37 tokens: dot products and rank updates reach 0.7
-  // of the rate of panels.
-  const double slower = problem.hasFewTokens() ? 1 / 0.7 - 1 : 0;
+  const double slower = problem.hasFewTokens() ? 1 / machine.fewTokensShare - 1 : 0;
   auto add = [&](const TiledContraction &contraction, double times) {
     double ideal = idealSeconds(contraction, machine);
     seconds += times * (logitile::tiledSeconds(contraction, machine) - ideal + slower * ideal);
