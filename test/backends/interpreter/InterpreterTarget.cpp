@@ -23,7 +23,7 @@ public:
   }
   TileList tileTable() const override { return {"the interpreter's table", kTiles, std::string(kFeatures)}; }
   std::string refuseTiles(const TileSizes &) const override { return ""; }
-  /// One core, or with fixed tiles sixteen of them, each with a hundred million operations a second.
+  /// A core does a hundred million operations a second. With fixed tiles there are sixteen.
   Machine machine(int64_t) const override {
     Machine machine;
     machine.units = hasFixedTiles ? 16 : 1;
