@@ -222,7 +222,7 @@ private:
         module->emitError() << "cannot be compiled: " << error;
       return false;
     }
-    if (at > Stage::Spec && own->tileTable().file != other->tileTable().file) {
+    if (at > Stage::Spec && own->backend.kind() != other->backend.kind()) {
       module->emitError() << "is made for target '" << own->name() << "'; only the text of stage 'spec' can be compiled for '" << name << "'";
       return false;
     }

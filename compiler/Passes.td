@@ -238,8 +238,9 @@ def ExpandMathPass : Pass<"logitile-expand-math", "mlir::ModuleOp"> {
     Before: functions with math ops on f32 scalars or vectors. After: the same in arith and vector
     ops, and in math ops for which the target has an instruction. MathFunctions.cpp states the error
     bound of each function. NaN, infinities and subnormal results are as in the C library; there is
-    no fast-math. A module for CPUs with more than `inlined` elementary functions calls private
-    functions, one for each kind and type, instead of inlining the arithmetic.
+    no fast-math. If calls are cheap on the target, a module with more than `inlined` elementary
+    functions calls private functions, one for each kind and type, instead of inlining the
+    arithmetic.
     Refuses: functions that the language does not have.
   }];
   let options = [Option<"target", "target", "std::string", "", "such as cpu:avx2; the default is that of the module's request">,

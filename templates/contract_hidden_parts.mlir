@@ -1,7 +1,7 @@
 // The gradient of hidden states in parts, dX = G W, each over ENTRIES of the vocabulary, a multiple
 // of TK. It is used if tokens are so few that its tiles would leave units idle. Parts are side by
 // side in the rows of %sum, with WIDTH columns each. @join_hidden adds them.
-logitile.template @contract_hidden_parts<TM, TD, TK, PARTS, ENTRIES, WIDTH, ROW, V, D, in, g, acc> for hidden_gradient on ["cuda", "emu"](
+logitile.template @contract_hidden_parts<TM, TD, TK, PARTS, ENTRIES, WIDTH, ROW, V, D, in, g, acc> for hidden_gradient(
     %tokenCount: index from tokens, %grad: !logitile.view<? x V x g> from "grad",
     %weight: !logitile.view<V x D x in> from "weight", %sum: !logitile.view<? x ROW x acc> from "sum") {
   %tm = logitile.param TM

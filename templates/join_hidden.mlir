@@ -1,7 +1,7 @@
 // Completes a gradient of hidden states that was computed in parts of the vocabulary: adds the
 // parts in order, adds sparse terms, and writes rows through the map of tokens, rounded to the type
 // of the output.
-logitile.template @join_hidden<TM, TD, PARTS, WIDTH, ROW, V, D, in, out> for hidden_end on ["cuda", "emu"](
+logitile.template @join_hidden<TM, TD, PARTS, WIDTH, ROW, V, D, in, out> for hidden_end(
     %tokenCount: index from tokens, %map: !logitile.view<? x i32> from token_map, %sum: !logitile.view<? x ROW x f32> from "sum",
     %weight: !logitile.view<V x D x in> from "weight", %factors: !logitile.factor_views, %terms: !logitile.extracted_views,
     %out: !logitile.view<? x D x out> from "out") {

@@ -134,7 +134,7 @@ struct ExpandMathPass : impl::ExpandMathPassBase<ExpandMathPass> {
     FailureOr<std::shared_ptr<const logitile::Target>> chosen = chooseTarget(getOperation(), target);
     if (failed(chosen))
       return signalPassFailure();
-    const MathInstructions instructions = (*chosen)->facts().math;
+    const TargetFacts facts = (*chosen)->facts();
     SmallVector<Operation *> ops;
     getOperation().walk<WalkOrder::PreOrder>([&](Operation *op) {
       if (isa<ProgramOp, LossOp, KernelOp>(op)) // earlier stages stay as they are
@@ -143,14 +143,13 @@ struct ExpandMathPass : impl::ExpandMathPassBase<ExpandMathPass> {
         ops.push_back(op);
       return WalkResult::advance();
     });
-    bool isForCpu = llvm::all_of(ops, [](Operation *op) { return op->getParentOfType<func::FuncOp>(); });
-    if (isForCpu && llvm::count_if(ops, isElementary) > inlined)
+    if (facts.hasCheapCalls && llvm::count_if(ops, isElementary) > inlined)
       callFunctions(ops);
     for (size_t i = 0; i < ops.size(); ++i) { // what an expansion uses is expanded in turn
       Operation *op = ops[i];
       ImplicitLocOpBuilder b(op->getLoc(), op);
       Operation *before = op->getPrevNode();
-      FailureOr<Value> value = expand(op, b, **chosen, instructions);
+      FailureOr<Value> value = expand(op, b, **chosen, facts.math);
       if (failed(value))
         return signalPassFailure();
       if (!*value)

@@ -25,20 +25,8 @@ void Node::Profile(llvm::FoldingSetNodeID &id) const {
 static bool has(const Node &node, unsigned fact) { return factsOf(node.op) & fact; }
 
 static bool findWeight(const Node &node) {
-  if (has(node, Fact::Weight) || (has(node, Fact::WeightIfOperand) && node.operand(0)->isWeight))
-    return true;
-  switch (node.op) {
-  case NodeOp::Mul:
-  case NodeOp::MultiplyNoNan: return llvm::all_of(node.operands, [](NodeRef x) { return x->isConstant() || x->isWeight; });
-  case NodeOp::Pow:
-  case NodeOp::Neg:
-  case NodeOp::Div: return node.operand(0)->isWeight;
-  case NodeOp::Select: {
-    NodeRef a = node.operand(1), b = node.operand(2);
-    return (a->isWeight || b->isWeight) && (a->isWeight || a->isConstant()) && (b->isWeight || b->isConstant());
-  }
-  default: return false;
-  }
+  return isWeightBy(
+      weightRuleOf(node.op), [&](unsigned i) { return node.operand(i)->isWeight; }, [&](unsigned i) { return node.operand(i)->isConstant(); });
 }
 
 static bool findPositive(const Node &node) {

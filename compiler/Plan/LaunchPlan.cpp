@@ -36,7 +36,7 @@ static BufferGeometry geometryOf(const BufferPlan &buffer, int64_t tokens, const
   const int64_t panelWidth = memory.panelWidth;
   int64_t lanes = llvm::alignTo(std::max<int64_t>(tokens, 1), panelWidth);
   int64_t rows = buffer.rows >= 0          ? buffer.rows
-                 : buffer.tokensPerRow > 1 ? (tokens + buffer.tokensPerRow - 1) / buffer.tokensPerRow
+                 : buffer.tokensPerRow > 1 ? llvm::divideCeil(tokens, buffer.tokensPerRow)
                                            : lanes;
   int64_t columns = buffer.window > 0 ? buffer.window : buffer.columns >= 0 ? buffer.columns : lanes;
   int64_t size = elementBytes(buffer.element);

@@ -74,17 +74,14 @@ static std::optional<Extent> extentOf(Value value) {
 }
 
 /// A kernel without a grid has one task.
-int64_t logitile::blocksTogether(KernelOp kernel) {
-  constexpr int64_t kPair = 2;
+int64_t logitile::blocksTogether(KernelOp kernel, function_ref<int64_t(Algorithm)> ofAlgorithm) {
+  int64_t together = 1;
   if (kernel.getBody().getOps<scf::ForallOp>().empty())
-    return 1;
-  auto isOfPairs = [](Operation *op) {
-    auto project = dyn_cast<ProjectOp>(op);
-    auto contract = dyn_cast<ContractOp>(op);
-    bool is = (project && project.getAlgorithm() == Algorithm::WgmmaPairs) || (contract && contract.getAlgorithm() == Algorithm::WgmmaPairs);
-    return is ? WalkResult::interrupt() : WalkResult::advance();
-  };
-  return kernel.walk(isOfPairs).wasInterrupted() ? kPair : 1;
+    return together;
+  auto count = [&](std::optional<Algorithm> algorithm) { together = std::max(together, algorithm ? ofAlgorithm(*algorithm) : 1); };
+  kernel.walk([&](ProjectOp project) { count(project.getAlgorithm()); });
+  kernel.walk([&](ContractOp contract) { count(contract.getAlgorithm()); });
+  return together;
 }
 
 std::optional<Extent> logitile::extentOf(OpFoldResult bound) {
@@ -215,7 +212,8 @@ private:
           return kernel.emitOpError() << "has a grid that depends on more than constants and the scalars of a launch";
         planned.grid.push_back({*from, *to, by->scale});
       }
-    if (int64_t together = blocksTogether(kernel); together > 1) { // whose numbers follow each other
+    auto ofAlgorithm = [&](Algorithm algorithm) { return target->blocksTogether(algorithm); };
+    if (int64_t together = blocksTogether(kernel, ofAlgorithm); together > 1) { // whose numbers follow each other
       planned.grid.front().step *= together;
       planned.grid.push_back({{true, ScalarRole::Tokens, 0}, {true, ScalarRole::Tokens, together}, 1});
     }

@@ -13,9 +13,9 @@ BufferPlan makeBufferPlan(BufferRole role, Scope scope, ViewType type);
 /// Nothing where it is anything else.
 std::optional<Extent> extentOf(mlir::OpFoldResult number);
 
-/// Thread blocks of a GPU that make neighbouring steps of the first axis of a kernel's grid
-/// together: 2 where its products are of pairs, else 1.
-int64_t blocksTogether(KernelOp kernel);
+/// Blocks of threads that make neighbouring steps of the first axis of a kernel's grid together:
+/// the most that 'ofAlgorithm' says of one of its products (Target::blocksTogether).
+int64_t blocksTogether(KernelOp kernel, llvm::function_ref<int64_t(Algorithm)> ofAlgorithm);
 
 /// The plan of a module with one scheduled program and its kernels, code and scratch sizes left
 /// open. Fails with a diagnostic where a grid depends on more than the scalars of a launch.

@@ -3,9 +3,13 @@
 #include "compiler/Target/Target.h"
 #include <vector>
 
+namespace llvm {
+struct LogicalResult;
+}
 namespace mlir {
 class DialectRegistry;
-}
+class Operation;
+} // namespace mlir
 
 namespace logitile {
 /// Reads and lists the names of its targets. Everything else is asked of a target.
@@ -14,6 +18,9 @@ public:
   virtual ~Backend() = default;
   /// What comes before the colon in the names of its targets: "cpu".
   virtual std::string_view prefix() const = 0;
+  /// The same for backends that make the same of a spec, up to the stage `device`: then a target of
+  /// one can go on with a text that was made for the other.
+  virtual std::string_view kind() const { return prefix(); }
   /// The target "PREFIX:features"; null where there is none of this name.
   virtual std::shared_ptr<const Target> parse(std::string_view features) const = 0;
   /// The features that it knows, for errors: "portable, avx2, avx512".
@@ -21,6 +28,8 @@ public:
   /// Dialects of its device stage that other backends do not have, with their translations to LLVM
   /// IR.
   virtual void registerDialects(mlir::DialectRegistry &) const {}
+  /// Fails with an error where verifiers and LLVM would not survive an op of those dialects.
+  virtual llvm::LogicalResult checkParsed(mlir::Operation *op) const;
   /// Its own passes, by their flags, for logitile-opt.
   virtual void registerPasses() const {}
 };

@@ -8,6 +8,8 @@ namespace logitile {
 struct Machine {
   double flops = 0;           // a second, contractions of f32 operands
   double speedOf16Bit = 1;    // how much faster contractions of 16-bit operands are
+  double loneTaskShare = 1;   // of a unit's rate with 16-bit operands: what a task reaches that has the unit for itself
+  double fewTokensShare = 1;  // of the rate: what contractions of few tokens reach
   double memoryRate = 0;      // bytes a second from the main memory
   double pageRate = 0;        // bytes a second of results whose pages are new to the process; 0: pages cost nothing
   int64_t mostOldBytes = 0;   // a result of so many bytes usually lies in pages that the process has already

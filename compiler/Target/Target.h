@@ -70,6 +70,7 @@ struct TargetFacts {
   // ---- arithmetic
   bool isSlowWithSubnormals = false; // on some machines of this target an instruction takes many times as long with them
   MathInstructions math;
+  bool hasCheapCalls = true;         // else a call passes values through memory: code is not cut into functions
 };
 
 /// The rows of tile sizes of one target: the list of this name in a table in JSON.
@@ -108,6 +109,10 @@ public:
   virtual ColumnLimit limitLogitColumns(const LogitTiles &tiles) const;
   /// Columns of the tiles of a gradient with so many hidden entries, at most 'most'.
   virtual int64_t gradientColumns(mlir::Type operand, int64_t hidden, int64_t most) const;
+  /// Steps of a block of the shared axis, where the tiles of a schedule have 'steps'.
+  virtual int64_t productDepth(Algorithm algorithm, int64_t steps) const;
+  /// Blocks of threads that make tiles of neighbouring rows together, and share the right operand.
+  virtual int64_t blocksTogether(Algorithm algorithm) const;
 
   // ---- instructions of the stage `device` that only some targets have
   /// x * 2^power, rounded once. Null where there is no instruction for it on the type of 'x'.

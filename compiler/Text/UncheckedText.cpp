@@ -1,8 +1,8 @@
 // UncheckedText.cpp - finds text that would end a process inside of MLIR and LLVM. Their verifiers
 // find other errors.
 #include "compiler/Text/UncheckedText.h"
+#include "compiler/Target/Backend.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/IR/AttrTypeSubElements.h"
 #include "llvm/ADT/StringMap.h"
 using namespace mlir;
@@ -18,8 +18,6 @@ constexpr int64_t kMostVectorElements = 4096;
 constexpr int64_t kMostArrayElements = int64_t(1) << 20;
 /// Arithmetic on wider integers is code for each word of them.
 constexpr unsigned kMostIntegerBits = 128;
-/// Tensor cores multiply no larger blocks.
-constexpr int64_t kMostOfShape = 256;
 
 // ---- the text -----------------------------------------------------------------------------------
 
@@ -159,25 +157,11 @@ static LogicalResult checkAddress(LLVM::GEPOp op) {
   return op.emitOpError() << "steps over elements of " << element << ", which has no size";
 }
 
-/// The verifier makes a list of the operands that a shape asks for, and looks at the type of A
-/// alone. LLVM has no instruction for a B of another type.
-static LogicalResult checkProduct(NVVM::MmaOp op) {
-  NVVM::MMAShapeAttr shape = op.getShape();
-  for (int64_t extent : {int64_t(shape.getM()), int64_t(shape.getN()), int64_t(shape.getK())})
-    if (extent <= 0 || extent > kMostOfShape)
-      return op.emitOpError() << "has a shape with an extent of " << extent << "; " << kMostOfShape << " is the most";
-  auto spell = [](std::optional<NVVM::MMATypes> type) { return type ? NVVM::stringifyEnum(*type) : "unknown"; };
-  std::optional<NVVM::MMATypes> a = op.getMultiplicandAPtxType(), b = op.getMultiplicandBPtxType();
-  if (!a || a != b)
-    return op.emitOpError() << "multiplies " << spell(a) << " by " << spell(b) << "; both have one type, "
-                            << "'multiplicandAPtxType' and 'multiplicandBPtxType'";
-  return success();
-}
-
 LogicalResult logitile::checkParsed(ModuleOp module) {
   Operation *current = nullptr;
   AttrTypeWalker walker;
   std::string reason;
+  const std::vector<const Backend *> backends = listBackends();
   walker.addWalk([&](Type type) {
     reason = whyNot(type);
     return reason.empty() ? WalkResult::advance() : WalkResult::interrupt();
@@ -188,9 +172,8 @@ LogicalResult logitile::checkParsed(ModuleOp module) {
       return op->emitOpError() << reason, WalkResult::interrupt();
     if (auto address = dyn_cast<LLVM::GEPOp>(op); address && failed(checkAddress(address)))
       return WalkResult::interrupt();
-    if (auto product = dyn_cast<NVVM::MmaOp>(op); product && failed(checkProduct(product)))
-      return WalkResult::interrupt();
-    return WalkResult::advance();
+    auto accepts = [&](const Backend *backend) { return succeeded(backend->checkParsed(op)); };
+    return llvm::all_of(backends, accepts) ? WalkResult::advance() : WalkResult::interrupt();
   });
   return failure(walk.wasInterrupted());
 }

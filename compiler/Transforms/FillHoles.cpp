@@ -3,6 +3,7 @@
 #include "compiler/Transforms/Specialise.h"
 #include "compiler/Transforms/HalfLogits/HalfLogits.h"
 #include "compiler/Transforms/HalfLogits/StoredBase.h"
+#include "dialect/checks/Checks.h"
 #include "mlir/IR/IRMapping.h"
 using namespace mlir;
 using namespace logitile;
@@ -97,10 +98,6 @@ private:
   IRMapping mapping;
   SmallVector<Value> logits, inputs, listInputs;
 };
-
-SmallVector<Type> typesOf(ArrayAttr types) {
-  return llvm::to_vector(llvm::map_range(types.getAsValueRange<TypeAttr>(), [](Type type) { return type; }));
-}
 
 void fillRegion(const LaunchShape &shape, Region &from, Region &to, Location loc, ArrayRef<Type> state, bool readsLogits) {
   Block &body = from.front();

@@ -10,8 +10,8 @@ llvm::SmallVector<mlir::Type> typesOf(mlir::ArrayAttr types);
 
 /// Only token inputs have entries, counted from 0.
 mlir::LogicalResult verifyIndex(mlir::Operation *op, InputKind kind, llvm::StringRef name, std::optional<int64_t> index);
-/// Every use of a name below 'op' has the same kind and type. Cotangent and known values have names
-/// of their own.
+/// Every use of a name below 'op' has the same kind and type; but cotangents have the names of
+/// outputs, which inputs may have too.
 mlir::LogicalResult verifyInputNames(mlir::Operation *op);
 /// No name stands twice in 'names'.
 mlir::LogicalResult verifyUnique(mlir::Operation *op, llvm::StringRef what, mlir::ArrayAttr names);

@@ -4,10 +4,10 @@ using namespace mlir;
 using namespace logitile;
 
 Varying::Varying(Region &region) {
-  region.walk<WalkOrder::PreOrder>([&](Operation *op) { visit(*op); });
+  region.walk<WalkOrder::PreOrder>([&](Operation *op) { add(*op); });
 }
 
-void Varying::visit(Operation &op) {
+void Varying::add(Operation &op) {
   auto input = dyn_cast<InputOp>(op);
   if (op.getNumResults() == 1 && !isa<SumListOp>(op)) {
     auto reduce = dyn_cast<ReduceOp>(op);

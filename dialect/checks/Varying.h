@@ -13,6 +13,10 @@ class Varying {
 public:
   /// Analyses all ops of 'region', nested gradients included.
   explicit Varying(mlir::Region &region);
+  /// Of no ops yet.
+  Varying() = default;
+  /// Analyses one more op, whose operands are results of ops that have been analysed.
+  void add(mlir::Operation &op);
   bool isVarying(mlir::Value value) const { return varying.contains(value); }
   bool isUniform(mlir::Value value) const { return !isVarying(value); }
   /// Whether it is a list of largest entries, or of their indices.
@@ -24,7 +28,6 @@ public:
   int64_t placesOf(mlir::Value value) const { return places.lookup(value); }
 
 private:
-  void visit(mlir::Operation &op);
   llvm::DenseSet<mlir::Value> varying;
   llvm::DenseMap<mlir::Value, int64_t> places;
 };

@@ -1,6 +1,7 @@
 // Binding.cpp - checks the arrays of a call against the plan and finds strides.
 #include "runtime/call/Binding.h"
 #include "runtime/arrays/Outputs.h"
+#include "llvm/Support/MathExtras.h"
 #include <algorithm>
 using namespace logitile;
 
@@ -180,7 +181,7 @@ void Binding::bindWorkspace(const WorkspaceLayout &layout, char *saved, char *ph
 void Binding::fillMaps(const IgnoreRule &rule, Tokens &tokens) {
   auto *map = reinterpret_cast<int32_t *>(states[tables.map].base);
   const int64_t width = plan.memory.panelWidth;
-  auto lanes = [&](int64_t count) { return (std::max<int64_t>(count, 1) + width - 1) / width * width; };
+  auto lanes = [&](int64_t count) { return llvm::alignTo(std::max<int64_t>(count, 1), width); };
   auto fill = [&](int32_t *out) { std::fill(out + tokens.counted, out + lanes(tokens.counted), 0); }; // vector code reads them
   fillMap(rule, tokens, map);
   fill(map);

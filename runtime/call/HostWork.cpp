@@ -3,6 +3,7 @@
 #include "runtime/arrays/Inputs.h"
 #include "runtime/arrays/Outputs.h"
 #include "runtime/arrays/Values.h"
+#include "llvm/Support/MathExtras.h"
 #include <algorithm>
 #include <limits>
 using namespace logitile;
@@ -15,7 +16,7 @@ Status HostWork::findTokens(const IgnoreRule &rule, Tokens &tokens) {
 // ---- what goes in -------------------------------------------------------------------------------
 
 static int64_t lanesOf(int64_t count, int64_t panelWidth) {
-  return (std::max<int64_t>(count, 1) + panelWidth - 1) / panelWidth * panelWidth;
+  return llvm::alignTo(std::max<int64_t>(count, 1), panelWidth);
 }
 
 Status HostWork::loadInput(size_t index, const Array &array, const Tokens &tokens) {

@@ -2,6 +2,7 @@
 #include "runtime/call/KernelWork.h"
 #include "runtime/arrays/Values.h"
 #include "runtime/gpu/IndexReport.h"
+#include "llvm/Support/MathExtras.h"
 #include <algorithm>
 #include <utility>
 
@@ -51,7 +52,7 @@ template <typename Parameters> Status KernelWork::launch(const char *kernel, con
   constexpr int64_t kMostBlocks = 4096; // threads go on with the elements that are left
   if (elements == 0)
     return Status();
-  return device.launchOwn(kernel, std::min((elements + kThreads - 1) / kThreads, kMostBlocks), kThreads, &parameters);
+  return device.launchOwn(kernel, std::min<int64_t>(llvm::divideCeil(elements, kThreads), kMostBlocks), kThreads, &parameters);
 }
 
 // ---- tokens and what goes in --------------------------------------------------------------------

@@ -1,5 +1,6 @@
 // Steps.cpp - launches and the packing of their arguments.
 #include "runtime/call/Steps.h"
+#include "llvm/Support/MathExtras.h"
 #include <algorithm>
 using namespace logitile;
 
@@ -84,7 +85,7 @@ TensorMatrix StepRunner::matrixOf(const TensorMapPlan &map, int64_t index, const
   matrix.address = addressOf(index, position) + first * state.stride1 * elementBytes(buffer.element);
   matrix.element = buffer.element;
   matrix.firstColumn = first;
-  matrix.rows = buffer.rows >= 0 ? buffer.rows : (position.tokens + buffer.tokensPerRow - 1) / buffer.tokensPerRow;
+  matrix.rows = buffer.rows >= 0 ? buffer.rows : llvm::divideCeil(position.tokens, buffer.tokensPerRow);
   matrix.columns = std::min(buffer.window > 0 ? buffer.window : buffer.columns, buffer.columns - first);
   matrix.stride0 = state.stride0;
   matrix.stride1 = state.stride1;

@@ -2,6 +2,7 @@
 #include "runtime/cpu/CpuDevice.h"
 #include "runtime/support/NewPages.h"
 #include "runtime/cpu/ObjectLoader.h"
+#include "llvm/Support/MathExtras.h"
 #include <algorithm>
 #include <vector>
 using namespace logitile;
@@ -69,7 +70,7 @@ void CpuDevice::prepareResult(char *data, int64_t bytes, int threads) {
   if (bytes <= kMostInHugePages)
     return adviseHugePages(data, bytes);
   int64_t offset = reinterpret_cast<uintptr_t>(data) % kBlock; // blocks begin with whole pages
-  pool.run((offset + bytes + kBlock - 1) / kBlock, threads, [&](int64_t block, int) {
+  pool.run(llvm::divideCeil(offset + bytes, kBlock), threads, [&](int64_t block, int) {
     int64_t first = std::max<int64_t>(block * kBlock - offset, 0), end = std::min((block + 1) * kBlock - offset, bytes);
     takePages(data + first, end - first);
   });

@@ -2,14 +2,13 @@
 #include "runtime/device/Workspace.h"
 #include "compiler/Support/SizeText.h"
 #include "runtime/support/NewPages.h"
+#include "llvm/Support/MathExtras.h"
 #include <algorithm>
 #include <sys/mman.h>
 using namespace logitile;
 
 namespace {
 constexpr int64_t kPage = 4096;
-
-int64_t roundUp(int64_t value, int64_t multiple) { return (value + multiple - 1) / multiple * multiple; }
 
 /// Null where there is no memory.
 char *map(int64_t capacity) {
@@ -21,7 +20,7 @@ char *map(int64_t capacity) {
   if (!isLarge)
     return static_cast<char *>(mapped);
   char *first = static_cast<char *>(mapped);
-  char *aligned = reinterpret_cast<char *>(roundUp(reinterpret_cast<int64_t>(first), kHugePage));
+  char *aligned = reinterpret_cast<char *>(llvm::alignTo(reinterpret_cast<int64_t>(first), kHugePage));
   if (aligned > first)
     munmap(first, aligned - first);
   munmap(aligned + capacity, first + slack - aligned);
@@ -33,7 +32,7 @@ char *map(int64_t capacity) {
 Workspace::~Workspace() { clear(); }
 
 Result<WorkspaceBlock> Workspace::take(int64_t bytes) {
-  int64_t capacity = roundUp(std::max<int64_t>(bytes, 1), kPage);
+  int64_t capacity = llvm::alignTo(std::max<int64_t>(bytes, 1), kPage);
   std::optional<FreeBlock> found = takeFree(capacity);
   if (!found)
     found = FreeBlock{map(capacity), capacity};

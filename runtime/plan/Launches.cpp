@@ -1,5 +1,6 @@
 // Launches.cpp - loops and grids.
 #include "runtime/plan/Launches.h"
+#include "llvm/Support/MathExtras.h"
 #include <algorithm>
 using namespace logitile;
 
@@ -60,7 +61,7 @@ private:
     if (position.tokens == 0)
       return Status();
     int64_t end = position.tokens, chunk = chunkTokens(end, step.step, plan.tokenTile);
-    position.chunks = (end + chunk - 1) / chunk;
+    position.chunks = llvm::divideCeil(end, chunk);
     for (int64_t first = 0; first < end; first += chunk) {
       position.firstToken = first;
       position.tokens = std::min(chunk, end - first);

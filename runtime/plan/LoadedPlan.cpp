@@ -1,5 +1,6 @@
 // LoadedPlan.cpp - the checks of a plan before anything runs, and its tables of buffers.
 #include "runtime/plan/LoadedPlan.h"
+#include "llvm/Support/MathExtras.h"
 #include <algorithm>
 using namespace logitile;
 
@@ -153,7 +154,7 @@ PlanTables tablesOf(const LaunchPlan &plan) {
   tables.isWeightInPrologue = tables.weight >= 0 && haveArgument(plan, plan.prologue, plan.outputs[tables.weight].buffer);
   for (const KernelPlan &kernel : plan.kernels) {
     constexpr int64_t kLine = 64;
-    tables.scratchStride = std::max(tables.scratchStride, (kernel.scratchBytes + kLine - 1) / kLine * kLine);
+    tables.scratchStride = std::max<int64_t>(tables.scratchStride, llvm::alignTo(kernel.scratchBytes, kLine));
     tables.mostWords = std::max<int64_t>(tables.mostWords, 3 * kernel.arguments.size());
   }
   return tables;

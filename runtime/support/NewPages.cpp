@@ -1,5 +1,6 @@
 // NewPages.cpp - hints to the system; an error only means pages as they come.
 #include "runtime/support/NewPages.h"
+#include "llvm/Support/MathExtras.h"
 #include <sys/mman.h>
 using namespace logitile;
 
@@ -7,7 +8,7 @@ namespace {
 /// In pages that lie wholly in 'data'.
 void advise(char *data, int64_t bytes, int advice) {
   constexpr uintptr_t kPage = 4096;
-  auto first = (reinterpret_cast<uintptr_t>(data) + kPage - 1) / kPage * kPage;
+  auto first = llvm::alignTo(reinterpret_cast<uintptr_t>(data), kPage);
   auto end = reinterpret_cast<uintptr_t>(data + bytes) / kPage * kPage;
   if (first < end)
     madvise(reinterpret_cast<void *>(first), end - first, advice);

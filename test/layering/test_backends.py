@@ -17,11 +17,12 @@ USERS = {
 DEVICES = ("runtime/cpu/", "runtime/cuda/", "runtime/gpu/", "runtime/emulator/")
 COMMENT = re.compile(r"//.*")
 NAMES = r'"(?:cpu|cuda|emu)(?::|")'
-# What one kind of target has: its algorithms of products, its instructions in LLVM IR.
-OWN = (r"\b(?:hasAmxTiles|hasTensorCores|multipliesInWarpgroups)\b|\bAlgorithm::(?:AmxTiles|MmaSync|Wgmma)\b"
-       r"|\bllvm\.(?:x86|nvvm)\b")
-QUESTION = re.compile(rf"{OWN}|\b(?:DeviceKind|isForGpu|isCuda|packsPanels)\b"
-                      rf"|[=!]=\s*{NAMES}|starts_with\({NAMES}"
+# What one kind of target has: its algorithms of products (all have loops), its instructions in LLVM
+# IR, its dialects of MLIR.
+OWN = (r"\b(?:hasAmxTiles|hasTensorCores|multipliesInWarpgroups)\b|\bAlgorithm::(?!Loops\b)\w+"
+       r"|\bllvm\.(?:x86|nvvm)\b|\b(?:NVVM|NVGPU|AMX|X86Vector)(?:::|Dialect)")
+QUESTION = re.compile(rf"{OWN}|\b(?:DeviceKind|packsPanels|is(?:For|On)?(?:Cpu|CPU|Gpu|GPU|Cuda|CUDA))\b"
+                      rf"|[=!]=\s*{NAMES}|starts_with\({NAMES}|\btileTable\(\)\."
                       r"|\bprefix\(\)\s*[=!]=|\b(?:CPU|GPU)Target::from\b|\b(?:dynamic_)?cast<[^<>]*Target\b")
 
 
@@ -81,9 +82,12 @@ def test_a_question_of_kind_is_found(tmp_path):
              "// isForGpu", 'error = "cpu";', "if (target.backend.prefix() == kPrefix)",
              "cpu::CPUTarget::from(target)", "dynamic_cast<const cuda::GPUTarget *>(&target)",
              "facts.hasAmxTiles = true;", "return Algorithm::Wgmma;", "return Algorithm::Loops;",
-             'b.getStringAttr("llvm.x86.avx512.mask.scalef.ps.512")']
+             'b.getStringAttr("llvm.x86.avx512.mask.scalef.ps.512")', "bool isForCpu = true;",
+             "op.getAlgorithm() == Algorithm::WgmmaPairs", "isa<NVVM::MmaOp>(op)",
+             '#include "mlir/Dialect/LLVMIR/NVVMDialect.h"', "a.tileTable().file != b.tileTable().file"]
     tree.write(tmp_path, "compiler/A.cpp", "\n".join(lines))
     tree.write(tmp_path, "compiler/Backends/CPU/B.cpp", "bool isForGpu;")
     assert [line.split()[0] for line in questions_of_kind(tmp_path)] == [
         "compiler/A.cpp:1", "compiler/A.cpp:2", "compiler/A.cpp:3", "compiler/A.cpp:6", "compiler/A.cpp:7",
-        "compiler/A.cpp:8", "compiler/A.cpp:9", "compiler/A.cpp:10", "compiler/A.cpp:12"]
+        "compiler/A.cpp:8", "compiler/A.cpp:9", "compiler/A.cpp:10",
+        *[f"compiler/A.cpp:{line}" for line in range(12, 18)]]

@@ -73,6 +73,10 @@ Algorithm CPUTarget::productAlgorithm(const Product &product) const {
   return info.hasAmxTiles && isBF16 ? Algorithm::AmxTiles : Algorithm::Panels;
 }
 
+int64_t CPUTarget::productDepth(Algorithm algorithm, int64_t steps) const {
+  return algorithm == Algorithm::RankUpdates ? kUpdateRows : steps;
+}
+
 /// AVX-512 has it on 16 lanes.
 Value CPUTarget::scaleByPowerOf2(ImplicitLocOpBuilder &b, Value x, Value power) const {
   auto vector = dyn_cast<VectorType>(x.getType());

@@ -17,6 +17,7 @@ public:
   std::string refuseTiles(const TileSizes &sizes) const override;
   Machine machine(int64_t threads) const override;
   Algorithm productAlgorithm(const Product &product) const override;
+  int64_t productDepth(Algorithm algorithm, int64_t steps) const override;
   mlir::Value scaleByPowerOf2(mlir::ImplicitLocOpBuilder &b, mlir::Value x, mlir::Value power) const override;
   void addDevicePasses(mlir::OpPassManager &passes) const override;
   Stage codeStage() const override { return Stage::Obj; }

@@ -6,6 +6,7 @@ using namespace logitile;
 Machine cuda::getMachine(const Gpu &gpu) {
   constexpr double kMemoryShare = 0.9; // measured: 4.3 of 4.8 TB/s
   constexpr double kProductsOfF32 = 6; // of three bf16 planes each
+  constexpr double kLoneTask = 0.75; // bench/sass_model.py predicts 0.72 for an a100, 0.77 for an h100
   // Bytes a cycle for each multiprocessor: shared memory has 32 banks of 4 bytes, and 24 are 5.5
   // TB/s measured for the L2.
   constexpr double kSharedBytes = 128, kCacheBytes = 24;
@@ -14,6 +15,7 @@ Machine cuda::getMachine(const Gpu &gpu) {
   Machine machine;
   machine.flops = chip.libraryShare * chip.tensorRate / kProductsOfF32;
   machine.speedOf16Bit = kProductsOfF32;
+  machine.loneTaskShare = kLoneTask;
   machine.memoryRate = kMemoryShare * chip.memoryRate;
   machine.nearRate = kSharedBytes * cycles;
   machine.farRate = kCacheBytes * cycles;

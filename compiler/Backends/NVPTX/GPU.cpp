@@ -17,10 +17,11 @@ constexpr int64_t MiB = int64_t(1) << 20;
 // a100: "A100 Tensor Core GPU Architecture" (80 GB); rtx3090: "Ampere GA102 GPU Architecture";
 // l40s: L40S data sheet; rtx4090: "Ada GPU Architecture"; h100: "H100 Tensor Core GPU
 // Architecture"; h200: H200 data sheet; b200: HGX B200 data sheet, of which a GPU is an eighth, and
-// for multiprocessors, clock and L2 what CUDA's deviceQuery shows; rtx5090: "RTX Blackwell GPU
-// Architecture". Rates with sparsity in those documents are halved here. cuBLAS: measured for
-// products of 8192^3, 798 Tflop/s on an h100 and 788 on an h200; about 275 on an a100 by published
-// benchmarks; the others are assumed to reach the share of the h200.
+// what drivers say of one, as published in two places: multiprocessors and L2 in pull request 4002
+// of github.com/pytorch/ao, the clock in github.com/stas00/ml-engineering, compute/accelerator;
+// rtx5090: "RTX Blackwell GPU Architecture". Rates with sparsity in those documents are halved.
+// cuBLAS: measured for products of 8192^3, 798 Tflop/s on an h100 and 788 on an h200; about 275 on
+// an a100, for which ml-engineering has 271; the others are assumed to reach the share of the h200.
 static constexpr GpuChip kChips[] = {
     {"a100", 80, 108, 1.410e9, 40 * MiB, 2.039e12, 312e12, 0.88},    {"rtx3090", 86, 82, 1.695e9, 6 * MiB, 0.936e12, 71e12, 0.8},
     {"l40s", 89, 142, 2.520e9, 96 * MiB, 0.864e12, 362e12, 0.8},     {"rtx4090", 89, 128, 2.520e9, 72 * MiB, 1.008e12, 165.2e12, 0.8},

@@ -6,6 +6,7 @@
 #include "compiler/Backends/NVPTX/PTX.h"
 #include "compiler/Backends/NVPTX/Passes.h"
 #include "compiler/Backends/NVPTX/Sharing.h"
+#include "compiler/Backends/NVPTX/UncheckedOps.h"
 #include "compiler/Passes.h"
 #include "compiler/Schedule/TileTable.h"
 #include "mlir/Conversion/NVVMToLLVM/NVVMToLLVM.h"
@@ -39,6 +40,7 @@ TargetFacts GPUTarget::facts() const {
   facts.memory.rowAlignment = cuda::kVectorBytes;
   facts.sharesHostMemory = false;
   facts.math.hasApproximateExp2 = true;
+  facts.hasCheapCalls = false;
   facts.multipliesBF16 = facts.multipliesF16 = true;
   facts.makesLists = true;
   facts.storesFactoredGradients = true;
@@ -186,12 +188,14 @@ class GPUBackend : public Backend {
 public:
   explicit GPUBackend(std::string_view prefix) : name(prefix) {}
   std::string_view prefix() const override { return name; }
+  std::string_view kind() const override { return kPrefix; }
   std::string listFeatures() const override { return listGpus(); }
   std::shared_ptr<const Target> parse(std::string_view features) const override {
     std::optional<Gpu> gpu = Gpu::parse(features);
     return gpu ? std::make_shared<TargetOfGpu>(*this, *gpu) : nullptr;
   }
   void registerDialects(DialectRegistry &registry) const override { registerNVVMDialectTranslation(registry); }
+  LogicalResult checkParsed(Operation *op) const override { return cuda::checkParsed(op); }
   void registerPasses() const override { registerLogitileNVPTXPasses(); }
 
 private:

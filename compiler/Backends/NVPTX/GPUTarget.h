@@ -21,6 +21,7 @@ public:
   Algorithm productAlgorithm(const Product &product) const override;
   ColumnLimit limitLogitColumns(const LogitTiles &tiles) const override;
   int64_t gradientColumns(mlir::Type operand, int64_t hidden, int64_t most) const override;
+  int64_t blocksTogether(Algorithm algorithm) const override;
   mlir::Value approximateExp2(mlir::ImplicitLocOpBuilder &b, mlir::Value x) const override;
   void addDevicePasses(mlir::OpPassManager &passes) const override;
   Stage codeStage() const override { return Stage::Ptx; }

@@ -187,7 +187,7 @@ private:
     std::vector<GridAxis> outer = axes;
     if (cuda::algorithmOf(op) == Algorithm::WgmmaPairs) // the blocks of a pair copy it once
       if (auto place = places.find(row); place != places.end())
-        axes[place->second].step *= blocksTogether(kernel);
+        axes[place->second].step *= cuda::blocksTogether(kernel);
     addBytes(bytesOf(right) * entries(column, sharing.columns), column, shared);
     axes = std::move(outer);
   }

@@ -27,6 +27,8 @@ Algorithm GPUTarget::productAlgorithm(const Product &product) const {
   return product.cluster == kBlocksOfPair ? Algorithm::WgmmaPairs : Algorithm::Wgmma;
 }
 
+int64_t GPUTarget::blocksTogether(Algorithm algorithm) const { return cuda::blocksTogether(algorithm); }
+
 /// Kernels that multiply f32 on GPUs with warpgroups hold its planes in registers, beside the sums
 /// of all tiles. The rounds of random numbers take as many.
 ColumnLimit GPUTarget::limitLogitColumns(const LogitTiles &tiles) const {

@@ -1,6 +1,7 @@
 // Sharing.cpp - chooses how the threads of a block share a tile.
 #include "compiler/Backends/NVPTX/Sharing.h"
 #include "compiler/Conversion/CodeBuilder.h"
+#include "compiler/Schedule/BuildPlan.h"
 #include <numeric>
 using namespace mlir;
 
@@ -52,6 +53,11 @@ std::optional<Algorithm> algorithmOf(Operation *op) {
 bool isOfWarpgroups(Operation *op) {
   std::optional<Algorithm> algorithm = algorithmOf(op);
   return algorithm == Algorithm::Wgmma || algorithm == Algorithm::WgmmaPairs;
+}
+
+int64_t blocksTogether(Algorithm algorithm) { return algorithm == Algorithm::WgmmaPairs ? kBlocksOfPair : 1; }
+int64_t blocksTogether(KernelOp kernel) {
+  return logitile::blocksTogether(kernel, [](Algorithm algorithm) { return blocksTogether(algorithm); });
 }
 
 namespace {

@@ -47,6 +47,10 @@ struct Sharing {
 std::optional<Algorithm> algorithmOf(mlir::Operation *op);
 /// Whether it is a product of warpgroups.
 bool isOfWarpgroups(mlir::Operation *op);
+/// Thread blocks that share the right operand of such a product: 2 where it is one of pairs, else
+/// 1. Those of a kernel make neighbouring steps of the first axis of its grid.
+int64_t blocksTogether(Algorithm algorithm);
+int64_t blocksTogether(KernelOp kernel);
 
 /// The map of a loop that does nothing but merge row states from memory into those it carries, one
 /// in each turn, from the empty state on; null for any other loop.

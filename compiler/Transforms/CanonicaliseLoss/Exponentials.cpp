@@ -41,34 +41,9 @@ bool Exponentials::isWeight(Value x) {
 }
 
 bool Exponentials::findWeight(Value x) {
-  if (unsigned facts = factsOf(Writer::opOf(x)); facts & Fact::Weight)
-    return true;
-  else if (facts & Fact::WeightIfOperand)
-    return isWeight(Writer::operand(x, 0));
-  if (Writer::is<math::Exp2Op>(x))
-    return true;
-  if (Writer::is<arith::NegFOp, math::PowFOp, arith::DivFOp, GatherOp>(x) || isExtreme(x))
-    return isWeight(Writer::operand(x, 0));
-  if (Writer::is<MultiplyNoNanOp>(x))
-    return isWeight(Writer::operand(x, 0)) && isWeight(Writer::operand(x, 1));
-  if (Scaled found = scaled(x))
-    return isWeight(found.x);
-  if (!Writer::is<arith::SelectOp>(x))
-    return false;
-  Value branches[] = {Writer::operand(x, 1), Writer::operand(x, 2)}; // an indicator times a weight
-  return llvm::any_of(branches, [&](Value branch) { return isWeight(branch); }) &&
-         llvm::all_of(branches, [&](Value branch) { return isWeight(branch) || Writer::isConstant(branch); });
-}
-
-bool Exponentials::isVarying(Value x) {
-  if (auto known = varying.find(x); known != varying.end())
-    return known->second;
-  auto input = dyn_cast<InputOp>(Writer::opOf(x));
-  bool found = Writer::is<ColumnOp>(x) || (input && input.isVaryingInput()) ||
-               (!Writer::is<ReduceOp, GatherOp>(x) &&
-                llvm::any_of(Writer::opOf(x)->getOperands(), [&](Value operand) { return isVarying(operand); }));
-  varying[x] = found;
-  return found;
+  return isWeightBy(
+      weightRuleOf(Writer::opOf(x)), [&](unsigned i) { return isWeight(Writer::operand(x, i)); },
+      [&](unsigned i) { return Writer::isConstant(Writer::operand(x, i)); });
 }
 
 // ---- exponents ----------------------------------------------------------------------------------
@@ -161,7 +136,7 @@ Value Exponentials::entry(Value x, llvm::function_ref<Value(Value)> of, bool onV
 }
 
 Value Exponentials::findEntry(Value x, llvm::function_ref<Value(Value)> of, bool onVarying, Known &known) {
-  if (onVarying && !isVarying(x))
+  if (onVarying && !w.isVarying(x))
     return x;
   if (Writer::is<math::ExpOp, math::Exp2Op>(x))
     return withExponent(Writer::is<math::ExpOp>(x) ? Base::E : Base::Two, of(Writer::operand(x, 0)));

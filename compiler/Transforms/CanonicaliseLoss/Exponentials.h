@@ -36,10 +36,7 @@ public:
 
   /// Finds out what is asked later, while the answers for operands are known: so no question goes
   /// deep.
-  void note(mlir::Value x) {
-    isWeight(x);
-    isVarying(x);
-  }
+  void note(mlir::Value x) { isWeight(x); }
 
 private:
   /// A value that is known to be base ** exponent.
@@ -55,7 +52,6 @@ private:
 
   bool isWeight(mlir::Value x);
   bool findWeight(mlir::Value x);
-  bool isVarying(mlir::Value x);
   Exponential exponential(mlir::Value x);
   Exponential findExponential(mlir::Value x);
   mlir::Value logarithmOf(Exponential x, Base base);
@@ -70,7 +66,7 @@ private:
   mlir::Value negated(mlir::Value x) { return w.write<mlir::arith::NegFOp>(x); }
 
   Writer &w;
-  llvm::DenseMap<mlir::Value, bool> weights, varying;
+  llvm::DenseMap<mlir::Value, bool> weights;
   llvm::DenseMap<mlir::Value, Exponential> exponentials;
 };
 } // namespace logitile

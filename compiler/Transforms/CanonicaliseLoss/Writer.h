@@ -1,7 +1,7 @@
 // Writer.h - writes scalar ops of a loss, and reads the ops that it wrote. Exponentials.h and
 // Integers.h use it.
 #pragma once
-#include "dialect/Logitile.h"
+#include "dialect/checks/Varying.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
@@ -12,14 +12,18 @@ namespace logitile {
 class Writer {
 public:
   explicit Writer(LossOp loss) : b(loss.getLoc(), loss.getContext()), vocab(loss.getVocab()) {}
-  /// What is written from now on stands before 'op' and has its place in the source.
+  /// What is written from now on stands before 'op' and has its place in the source. All operands
+  /// of 'op' have been written, or were started at.
   void startAt(mlir::Operation *op) {
+    varying.add(*op);
     b.setInsertionPoint(op);
     b.setLoc(op->getLoc());
   }
 
   template <typename Op, typename... Arguments> mlir::Value write(Arguments &&...arguments) {
-    return Op::create(b, std::forward<Arguments>(arguments)...);
+    mlir::Operation *op = Op::create(b, std::forward<Arguments>(arguments)...);
+    varying.add(*op);
+    return op->getResult(0);
   }
   mlir::Value number(double value) { return write<mlir::arith::ConstantOp>(b.getF32FloatAttr(static_cast<float>(value))); }
   mlir::Value integer(int64_t value) { return write<mlir::arith::ConstantOp>(b.getI32IntegerAttr(static_cast<int32_t>(value))); }
@@ -29,6 +33,9 @@ public:
   /// The entry 'index' of x, without a rule.
   mlir::Value picked(mlir::Value x, mlir::Value index) { return write<GatherOp>(x, index); }
   mlir::Type f32() { return b.getF32Type(); }
+
+  /// Whether a value of the loss differs along the vocabulary.
+  bool isVarying(mlir::Value x) const { return varying.isVarying(x); }
 
   static mlir::Operation *opOf(mlir::Value x) { return x.getDefiningOp(); }
   static mlir::Value operand(mlir::Value x, unsigned i) { return opOf(x)->getOperand(i); }
@@ -51,6 +58,7 @@ public:
 
 private:
   mlir::ImplicitLocOpBuilder b;
+  Varying varying;
 
 public:
   const int64_t vocab;

@@ -294,12 +294,13 @@ struct ChooseSchedulePass : impl::ChooseSchedulePassBase<ChooseSchedulePass> {
 
   /// That a cluster which the request names is of use to a product.
   LogicalResult checkCluster(const Problem &problem) {
-    auto isOfPairs = [](LaunchOp launch) {
-      return launch.getAlgorithm() == Algorithm::WgmmaPairs ? WalkResult::interrupt() : WalkResult::advance();
+    auto sharesOperand = [&](LaunchOp launch) {
+      std::optional<Algorithm> algorithm = launch.getAlgorithm();
+      return algorithm && problem.target->blocksTogether(*algorithm) > 1 ? WalkResult::interrupt() : WalkResult::advance();
     };
     ProgramOp program = problem.program;
     DictionaryAttr named = problem.request.getTiles();
-    if (!named || !named.contains("cluster") || problem.tiles.cluster == 1 || program.walk(isOfPairs).wasInterrupted())
+    if (!named || !named.contains("cluster") || problem.tiles.cluster == 1 || program.walk(sharesOperand).wasInterrupted())
       return success();
     return program.emitOpError() << "has no product for clusters of " << problem.tiles.cluster
                                  << " blocks: they share operands of 16 bits, and have tiles of a multiple of 64 rows; take cluster=1";

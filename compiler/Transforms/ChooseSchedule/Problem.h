@@ -171,7 +171,6 @@ private:
   Algorithm algorithmOf(Product product, bool sharesOperands = true) const;
   /// \param sharesOperands whether blocks may share operands: then all of them make their tiles.
   Algorithm projectAlgorithm(bool sharesOperands = true) const;
-  int64_t blocksTogether(Algorithm algorithm) const;
   Algorithm hiddenAlgorithm(const ProjectionProblem &projection) const;
   Algorithm weightAlgorithm(const ProjectionProblem &projection) const;
 

@@ -36,11 +36,6 @@ double ScheduleBuilder::headSeconds(int64_t chunks, const Machine &machine) cons
   return bytes / machine.memoryRate;
 }
 
-/// Tiles of neighbouring rows whose blocks fetch the other operand once.
-int64_t ScheduleBuilder::blocksTogether(Algorithm algorithm) const {
-  return algorithm == Algorithm::WgmmaPairs ? problem.tiles.cluster : 1;
-}
-
 double ScheduleBuilder::predictedSeconds(int64_t tokens, const Machine &machine) const {
   const TileSizes &tiles = problem.tiles;
   tokens = std::max<int64_t>(tokens, 1);
@@ -48,9 +43,7 @@ double ScheduleBuilder::predictedSeconds(int64_t tokens, const Machine &machine)
   int64_t chunks = llvm::divideCeil(tokens, chunk), groups = choice.inPlace() ? 1 : llvm::divideCeil(problem.vocabSplits, choice.group);
   int64_t columns = llvm::divideCeil(problem.columns, groups);
   double seconds = this->seconds(tokens, machine) + headSeconds(chunks, machine) + pageSeconds(machine);
-  // Measured on Zen 4, float32 and bfloat16 of 37 tokens: dot products and rank updates reach 0.7
-  // of the rate of panels.
-  const double slower = problem.hasFewTokens() ? 1 / 0.7 - 1 : 0;
+  const double slower = problem.hasFewTokens() ? 1 / machine.fewTokensShare - 1 : 0;
   auto add = [&](const TiledContraction &contraction, double times) {
     double ideal = idealSeconds(contraction, machine);
     seconds += times * (logitile::tiledSeconds(contraction, machine) - ideal + slower * ideal);
@@ -58,14 +51,14 @@ double ScheduleBuilder::predictedSeconds(int64_t tokens, const Machine &machine)
   for (const ProjectionProblem &projection : problem.projections) {
     int64_t bytes = projection.operand.getIntOrFloatBitWidth() / 8;
     TiledContraction project{problem.columns, chunk, projection.hidden, tiles.TN, tiles.TM, projectDepth(), bytes};
-    project.lanesTogether = blocksTogether(projectAlgorithm());
+    project.lanesTogether = problem.target->blocksTogether(projectAlgorithm());
     project.tasks = problem.vocabSplits * llvm::divideCeil(chunk, tiles.TM);
     add(project, chunks * timesProjected(projection));
     if (projection.wantsHidden) {
       HiddenTile tile = hiddenTile(projection);
       TiledContraction hidden{chunk, projection.hidden, columns, tile.tokens, tile.hidden, depthOf(tiles.TKhidden, projection.operand),
                               bytes};
-      hidden.rowsTogether = blocksTogether(hiddenAlgorithm(projection));
+      hidden.rowsTogether = problem.target->blocksTogether(hiddenAlgorithm(projection));
       if (problem.facts.hasFixedTiles)
         hidden.tasks = machine.units; // waits are part of what schedules are compared by
       add(hidden, static_cast<double>(chunks) * groups);
@@ -74,7 +67,7 @@ double ScheduleBuilder::predictedSeconds(int64_t tokens, const Machine &machine)
       WeightTile tile = weightTile(projection);
       TiledContraction weight{columns, projection.hidden, chunk, tile.columns, tile.hidden, depthOf(tiles.TKweight, projection.operand),
                               bytes};
-      weight.rowsTogether = blocksTogether(weightAlgorithm(projection));
+      weight.rowsTogether = problem.target->blocksTogether(weightAlgorithm(projection));
       add(weight, static_cast<double>(chunks) * groups);
     }
   }

@@ -109,7 +109,7 @@ int64_t ScheduleBuilder::depthOf(int64_t steps, Type operand) const {
 }
 
 int64_t ScheduleBuilder::hiddenDepth(const ProjectionProblem &projection) const {
-  return hiddenAlgorithm(projection) == Algorithm::RankUpdates ? kUpdateRows : depthOf(problem.tiles.TKhidden, projection.operand);
+  return problem.target->productDepth(hiddenAlgorithm(projection), depthOf(problem.tiles.TKhidden, projection.operand));
 }
 
 int64_t ScheduleBuilder::projectDepth() const {

@@ -14,15 +14,20 @@ constexpr char kTiles[] = R"({"scalar": [{"values": 4, "TM": 8, "TN": 16, "TD": 
 
 class InterpreterTarget : public Target {
 public:
-  using Target::Target;
-  std::string features() const override { return std::string(kFeatures); }
-  TargetFacts facts() const override { return {}; }
-  TileList tileTable() const override { return {"the interpreter's table", kTiles, features()}; }
+  InterpreterTarget(const Backend &backend, bool hasFixedTiles) : Target(backend), hasFixedTiles(hasFixedTiles) {}
+  std::string features() const override { return std::string(hasFixedTiles ? kFixedFeatures : kFeatures); }
+  TargetFacts facts() const override {
+    TargetFacts facts;
+    facts.hasFixedTiles = hasFixedTiles;
+    return facts;
+  }
+  TileList tileTable() const override { return {"the interpreter's table", kTiles, std::string(kFeatures)}; }
   std::string refuseTiles(const TileSizes &) const override { return ""; }
-  /// One core that does a hundred million operations a second.
+  /// A core does a hundred million operations a second. With fixed tiles there are sixteen.
   Machine machine(int64_t) const override {
     Machine machine;
-    machine.flops = machine.memoryRate = machine.nearRate = machine.farRate = 1e8;
+    machine.units = hasFixedTiles ? 16 : 1;
+    machine.flops = machine.memoryRate = machine.nearRate = machine.farRate = 1e8 * static_cast<double>(machine.units);
     machine.nearBytes = machine.farBytes = int64_t(1) << 20;
     return machine;
   }
@@ -37,14 +42,18 @@ public:
     llvm::raw_string_ostream(text) << device;
     return text;
   }
+
+private:
+  const bool hasFixedTiles;
 };
 
 class InterpreterBackend : public Backend {
 public:
   std::string_view prefix() const override { return kPrefix; }
-  std::string listFeatures() const override { return std::string(kFeatures); }
+  std::string listFeatures() const override { return std::string(kFeatures) + ", " + std::string(kFixedFeatures); }
   std::shared_ptr<const Target> parse(std::string_view features) const override {
-    return features == kFeatures ? std::make_shared<InterpreterTarget>(*this) : nullptr;
+    bool isFixed = features == kFixedFeatures;
+    return isFixed || features == kFeatures ? std::make_shared<InterpreterTarget>(*this, isFixed) : nullptr;
   }
 };
 } // namespace

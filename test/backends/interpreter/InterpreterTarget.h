@@ -4,7 +4,9 @@
 #include "compiler/Target/Backend.h"
 
 namespace logitile::interpreter {
-/// What comes before the colon in the name of its one target, "interpreter:scalar".
-inline constexpr std::string_view kPrefix = "interpreter", kFeatures = "scalar";
+/// What comes before the colon in the names of its targets, "interpreter:scalar" and
+/// "interpreter:fixed"; the second one has tiles of fixed sizes, and units that they may leave
+/// idle.
+inline constexpr std::string_view kPrefix = "interpreter", kFeatures = "scalar", kFixedFeatures = "fixed";
 std::unique_ptr<Backend> makeBackend();
 } // namespace logitile::interpreter

@@ -172,3 +172,17 @@ TEST(Interpreter, RefusesWhatItDoesNotKnow) {
   ASSERT_FALSE(status.isOk());
   EXPECT_NE(status.error().text.find("'math.tanh' op is not known to the interpreter"), std::string::npos) << status.error().text;
 }
+
+TEST(Interpreter, HasPartsOfFewGradientsWhereTilesAreFixed) {
+  registerOnce();
+  Request request = requestFor("interpreter:fixed");
+  request.spec.replace(request.spec.find("vocab 45"), 8, "vocab 8192");
+  request.chunks = 1;
+  const std::shared_ptr<Engine> engine = makeEngine({});
+  Result<Program> program = engine->makeProgram(request);
+  ASSERT_TRUE(program.isOk()) << program.status().error().text;
+  Result<PlanUse> plan = engine->findPlan(*program, kRows);
+  ASSERT_TRUE(plan.isOk()) << plan.status().error().text;
+  const bool joins = std::ranges::any_of(plan->loaded->plan.kernels, [](const KernelPlan &kernel) { return kernel.name == "join_z_hidden"; });
+  EXPECT_TRUE(joins);
+}
