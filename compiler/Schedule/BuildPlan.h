@@ -6,18 +6,18 @@
 
 namespace logitile {
 ElementType elementTypeOf(mlir::Type type);
-/// The buffer that a schedule defines; name, owner, phases and alias are left open.
+/// The plan of a buffer. Name, owner, phases and alias are not set.
 BufferPlan makeBufferPlan(BufferRole role, Scope scope, ViewType type);
 
-/// A number of a kernel: a constant, a scalar of the launch, or min(scalar * constant, constant).
-/// Nothing where it is anything else.
+/// A number in a kernel as an Extent: a constant, a scalar of the launch, or min(scalar * constant,
+/// constant). None for any other number.
 std::optional<Extent> extentOf(mlir::OpFoldResult number);
 
-/// Thread blocks of a GPU that make neighbouring steps of the first axis of a kernel's grid
-/// together: 2 where its products are of pairs, else 1.
+/// How many thread blocks of a GPU run neighbouring steps of the first axis of a kernel's grid
+/// together: 2 if pairs of blocks share operands, else 1.
 int64_t blocksTogether(KernelOp kernel);
 
-/// The plan of a module with one scheduled program and its kernels, code and scratch sizes left
-/// open. Fails with a diagnostic where a grid depends on more than the scalars of a launch.
+/// The plan of a module with one scheduled program and its kernels. Code and scratch sizes are not
+/// set. Fails with a diagnostic if a grid depends on more than the scalars of a launch.
 mlir::FailureOr<LaunchPlan> buildPlan(mlir::ModuleOp module);
 } // namespace logitile

@@ -35,7 +35,7 @@ struct LogitTiles;
 struct Product;
 struct TileSizes;
 
-/// What a target has instructions for.
+/// The mathematical instructions that a target has.
 struct MathInstructions {
   bool hasFma = true, hasRounding = true;
   bool hasApproximateExp2 = false; // Target::approximateExp2
@@ -92,7 +92,7 @@ public:
   virtual std::string features() const = 0;
   virtual TargetFacts facts() const = 0;
   virtual TileList tileTable() const = 0;
-  /// Why kernels cannot have such tiles; "" where they can.
+  /// The reason why kernels cannot have such tiles; "" if they can.
   virtual std::string refuseTiles(const TileSizes &sizes) const = 0;
   /// 'threads' are those of the host that a call may use.
   virtual Machine machine(int64_t threads) const = 0;

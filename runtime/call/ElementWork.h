@@ -46,7 +46,7 @@ public:
   virtual Status storeZero(const Array &array) = 0;
   /// The denominator of the loss, where the host knows it.
   virtual double divisor() const { return 1; }
-  /// Behind everything else.
+  /// Called after everything else.
   virtual Status finish(const Tokens &tokens) = 0;
 };
 } // namespace logitile

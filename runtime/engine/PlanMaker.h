@@ -13,8 +13,8 @@ private:
   std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
 };
 
-/// Makes plans: the devices, the compiler and the disk cache of an engine. Errands use it too, and
-/// may outlive the engine.
+/// Makes plans: the devices, the compiler and the disk cache of an engine. Background jobs use it
+/// too, and may outlive the engine.
 class Engine::PlanMaker {
 public:
   PlanMaker(CompileFunction compile, const Options &options);

@@ -45,7 +45,7 @@ struct CompactTokens {
   int64_t entries, entryStride, value; // a token is ignored where all its entries are 'value'; -1 entries: none is
 };
 
-/// The row of every token that counts, in units behind the first.
+/// The row of every token that counts, in units after the first.
 struct FillRows {
   const CallFacts *facts;
   const int32_t *map;

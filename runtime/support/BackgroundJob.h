@@ -1,5 +1,5 @@
-// Errand.h - background jobs: long work on a separate thread. Those who wait for it may leave, and
-// the size of their stacks does not matter.
+// BackgroundJob.h - background jobs: long work on a separate thread. Those who wait for it may
+// leave, and the size of their stacks does not matter.
 #pragma once
 #include "compiler/Support/Cancellation.h"
 #include "runtime/support/Interrupt.h"
@@ -12,12 +12,12 @@
 namespace logitile {
 /// One piece of work and those who wait for it. When all of them have left, the work is told to
 /// stop. It may outlive them, so it owns what it uses. The process may end meanwhile.
-class Errand : public Cancellation, public std::enable_shared_from_this<Errand> {
+class BackgroundJob : public Cancellation, public std::enable_shared_from_this<BackgroundJob> {
 public:
   using Body = std::function<void(Cancellation &)>;
 
-  /// Whoever makes an errand waits for it. All others have to join first.
-  Errand() = default;
+  /// Whoever makes a background job waits for it. All others have to join first.
+  BackgroundJob() = default;
   /// Runs 'body' on a new thread, or on this one where the system gives no other. Throws where
   /// there is no memory at all. False where the stack of this one is too small for that: the body
   /// does not run, and all who wait get an error.
@@ -25,7 +25,7 @@ public:
   /// In the place of 'start': all who wait get this exception.
   void fail(std::exception_ptr thrown) { finish(Status(), std::move(thrown)); }
 
-  /// One more waits for the errand. False where all have left: the work is about to stop.
+  /// One more waits for the job. False where all have left: the work is about to stop.
   bool join();
   /// Waits for the end of the body, and throws what the body threw. An error where the caller is
   /// interrupted.
@@ -46,13 +46,13 @@ private:
   std::exception_ptr failure;
 };
 
-/// Runs 'work', which takes a Cancellation and returns a Result, as an errand. 'work' may outlive
-/// the call, so it owns what it uses.
-template <typename Work> auto runErrand(const Interrupt &interrupt, Work work) -> std::invoke_result_t<Work &, Cancellation &> {
-  auto errand = std::make_shared<Errand>();
+/// Runs 'work', which takes a Cancellation and returns a Result, as a background job. 'work' may
+/// outlive the call, so it owns what it uses.
+template <typename Work> auto runInBackground(const Interrupt &interrupt, Work work) -> std::invoke_result_t<Work &, Cancellation &> {
+  auto job = std::make_shared<BackgroundJob>();
   auto outcome = std::make_shared<std::optional<std::invoke_result_t<Work &, Cancellation &>>>();
-  errand->start([work = std::move(work), outcome](Cancellation &cancellation) mutable { outcome->emplace(work(cancellation)); });
-  if (Status status = errand->wait(interrupt); !status.isOk())
+  job->start([work = std::move(work), outcome](Cancellation &cancellation) mutable { outcome->emplace(work(cancellation)); });
+  if (Status status = job->wait(interrupt); !status.isOk())
     return status;
   return std::move(**outcome);
 }

@@ -12,7 +12,7 @@ namespace logitile {
 class Writer {
 public:
   explicit Writer(LossOp loss) : b(loss.getLoc(), loss.getContext()), vocab(loss.getVocab()) {}
-  /// What is written from now on stands before 'op' and has its place in the source.
+  /// From now on, ops are written before 'op' and get the location of 'op'.
   void startAt(mlir::Operation *op) {
     b.setInsertionPoint(op);
     b.setLoc(op->getLoc());
@@ -26,7 +26,7 @@ public:
   mlir::Value reduced(Combiner combiner, mlir::Value x) {
     return write<ReduceOp>(b.getF32Type(), combiner, /*verbatim=*/false, x, mlir::IntegerAttr());
   }
-  /// The entry 'index' of x, without a rule.
+  /// The entry 'index' of x, as a gather: no rule is applied.
   mlir::Value picked(mlir::Value x, mlir::Value index) { return write<GatherOp>(x, index); }
   mlir::Type f32() { return b.getF32Type(); }
 

@@ -14,7 +14,7 @@
 // CHECK: scf.for %{{.*}} step %c64
 // CHECK: "llvm.intr.prefetch"({{.*}}hint = 2
 
-// Sums start at zero; those in memory, which are fetched first, are added behind the loop.
+// Sums start at zero; those in memory, which are fetched first, are added after the loop.
 // CHECK: func.func private @multiply_rows_14_f32(
 // CHECK-COUNT-28: "llvm.intr.prefetch"
 // CHECK: %[[SUMS:.*]]:28 = scf.for

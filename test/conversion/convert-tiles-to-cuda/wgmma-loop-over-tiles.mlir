@@ -1,7 +1,7 @@
 // RUN: sed 's/$SIZE/512/g' %s | logitile-opt --convert-tiles-to-cuda | FileCheck %s
 // RUN: sed 's/$SIZE/128/g' %s | logitile-opt --convert-tiles-to-cuda | FileCheck %s --check-prefix=SHORT
 // The boxes of a loop's first tile are asked for before it, those of other tiles while the last blocks of the tile before are multiplied.
-// So neither a barrier nor a copy stands between two products, and row states have memory of their own behind the four stages.
+// So neither a barrier nor a copy stands between two products, and row states have memory of their own after the four stages.
 
 // CHECK-LABEL: llvm.func @project(
 // CHECK-SAME: logitile.shared_bytes = 99840 : i64

@@ -4,7 +4,7 @@
 // with all columns. All warps release a block, and the first one fills its stage again.
 
 // CHECK: llvm.mlir.global external @shared$memory() {addr_space = 3 : i32, alignment = 1024 : i64}
-// Behind the views, for each operand: the column that its map begins with, and the map by value.
+// After the views, for each operand: the column that its map begins with, and the map by value.
 // CHECK-LABEL: llvm.func @project(
 // CHECK-SAME: %[[X_FIRST:[a-z0-9]+]]: i64, %[[X_MAP:[a-z0-9]+]]: !llvm.ptr {llvm.align = 128 : i64, llvm.byval = !llvm.array<128 x i8>, nvvm.grid_constant}, %{{[a-z0-9]+}}: i64, %[[W_MAP:[a-z0-9]+]]: !llvm.ptr {llvm.align = 128 : i64, llvm.byval = !llvm.array<128 x i8>, nvvm.grid_constant})
 // Mbarriers have the first 1024 bytes. Boxes have 64 columns, and the rows of the tile.

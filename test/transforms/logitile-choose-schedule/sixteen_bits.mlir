@@ -7,7 +7,7 @@
 // CHECK: logitile.launch "pack_z_rows" from @pack<D = 512, TM = 16, in = bf16, op = f32>
 // CHECK: logitile.launch "z_weight" from @contract_weight<{{.*}} g = f32, op = f32, out = bf16> using panels
 
-// Chunks would round their sum each time: it is kept in f32 and rounded once, behind the last one.
+// Chunks would round their sum each time: it is kept in f32 and rounded once, after the last one.
 // RUN: sed 's/$ELEMENT/bf16/; s/$GRADIENTS/<hidden of "z">, <weight of "z">/; s/$PLAN/mode = early, tokens = 4096, workspace = 0, chunks = 3, accumulate = false/' \
 // RUN:     %S/Inputs/square.mlir | %schedule | FileCheck %s --check-prefix=CHUNKS
 // CHUNKS: logitile.buffer @sum_z_weight call weight_sum of "z" : !logitile.view<30000x512xf32>

@@ -135,8 +135,8 @@ logitile.loss @small_factor vocab 100 outputs ["loss"] gradient of ["loss"] wrt 
 }
 
 // The first sweep, which keeps the logits, reads the vocabulary alone: the maximum of the second is not there yet.
-// CHECK-LABEL: logitile.program @behind_a_sweep_of_the_vocabulary
-logitile.loss @behind_a_sweep_of_the_vocabulary vocab 100 outputs ["loss"] gradient of ["loss"] wrt ["z"] {
+// CHECK-LABEL: logitile.program @after_a_sweep_of_the_vocabulary
+logitile.loss @after_a_sweep_of_the_vocabulary vocab 100 outputs ["loss"] gradient of ["loss"] wrt ["z"] {
   %z = logitile.input logits "z" : f32
   %u = logitile.input vocab "u" : f32
   %mean = logitile.reduce sum %u : f32 -> f32

@@ -65,7 +65,7 @@ logitile.loss @computed vocab 100 outputs ["loss"] gradient of ["loss"] wrt ["z"
   logitile.yield %loss : f32
 }
 
-// An index that is a sum of entries of the same logits: the pick takes the sweep behind it.
+// An index that is a sum of entries of the same logits: the pick takes the sweep after it.
 // CHECK-LABEL: logitile.program @later
 // CHECK-SAME: checked [#logitile.result<@[[RANK:finish1[_0-9]*\[[0-9]\]]]>]
 // CHECK: logitile.sweep @forward0 forward state ["count0" : i32]

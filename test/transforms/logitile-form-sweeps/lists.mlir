@@ -1,7 +1,7 @@
 // The largest entries in order: a list beside the row state, made in the sweep that the rest needs anyway.
 // RUN: %form_sweeps %s | FileCheck %s
 
-// One sweep finds the logsumexp and the entries. What is added to every entry is added to the list, behind the finish that knows it.
+// One sweep finds the logsumexp and the entries. What is added to every entry is added to the list, after the finish that knows it.
 // CHECK-LABEL: logitile.program @log_probabilities
 // CHECK-SAME: outputs [#logitile.output<"values" : f32 is <@list[[N:[0-9]+]][0]>>, #logitile.output<"indices" : i32 is <@list[[N]][1]>>]
 // CHECK: logitile.sweep @forward0 forward state ["max{{.*}}" : f32, "exp{{.*}}.high" : f32, "exp{{.*}}.low" : f32] lists [50] init {

@@ -1,4 +1,4 @@
-// Lists of largest entries that a loss reads: a finish behind the sweep leaves them in memory, for finishes of places and for the gradient.
+// Lists of largest entries that a loss reads: a finish after the sweep leaves them in memory, for finishes of places and for the gradient.
 // RUN: %form_sweeps %s | FileCheck %s
 
 // The entries at the indices are those of the list: one sweep. In the gradient the indices are columns.
