@@ -123,7 +123,8 @@ struct StepPlan {
 /// What callers name the array that holds an input of kind SliceOffset.
 inline constexpr const char *kSliceOffsetName = "slice.offset";
 
-/// An input of the loss. The runtime converts its values to f32, i32 or one byte.
+/// An input of the loss. The runtime converts its values to f32, i32 or one byte; Dense inputs are
+/// read as they are.
 struct InputPlan {
   InputKind kind = InputKind::Token; // Token, Vocab, Dense, Scalar or SliceOffset
   std::string name;                  // of the caller's array

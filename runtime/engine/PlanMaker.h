@@ -20,7 +20,7 @@ public:
   PlanMaker(CompileFunction compile, const Options &options);
 
   Result<std::shared_ptr<Device>> deviceOf(const std::string &target) const;
-  /// From disk, or compiled.
+  /// A plan from disk, or a compiled one.
   Result<KernelCache::Plan> make(const Program &program, int64_t tokens, Cancellation &cancellation) const;
   Result<PlanUse> load(std::string_view bytes) const;
 

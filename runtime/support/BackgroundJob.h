@@ -10,24 +10,26 @@
 #include <mutex>
 
 namespace logitile {
-/// One piece of work and those who wait for it. When all of them have left, the work is told to
-/// stop. It may outlive them, so it owns what it uses. The process may end meanwhile.
+/// Work on a separate thread, and the callers that wait for it. When all of them have stopped
+/// waiting, the work is cancelled. The work may outlive the callers, so it must own what it uses.
+/// The process may end while it runs.
 class BackgroundJob : public Cancellation, public std::enable_shared_from_this<BackgroundJob> {
 public:
   using Body = std::function<void(Cancellation &)>;
 
-  /// Whoever makes a background job waits for it. All others have to join first.
+  /// The caller that constructs a job is the first to wait for it. Others must call 'join' first.
   BackgroundJob() = default;
-  /// Runs 'body' on a new thread, or on this one where the system gives no other. Throws where
-  /// there is no memory at all. False where the stack of this one is too small for that: the body
-  /// does not run, and all who wait get an error.
+  /// Runs 'body' on a new thread. If the system cannot start a thread, runs it on the calling
+  /// thread. False if the calling thread's stack is too small for that: then the body does not run,
+  /// and all waiting callers get an error. Throws if there is no memory.
   bool start(Body body);
-  /// In the place of 'start': all who wait get this exception.
+  /// Called instead of 'start': all waiting callers get this exception.
   void fail(std::exception_ptr thrown) { finish(Status(), std::move(thrown)); }
 
-  /// One more waits for the job. False where all have left: the work is about to stop.
+  /// Adds a caller that will wait. False if all callers have stopped waiting: the work is being
+  /// cancelled.
   bool join();
-  /// Waits for the end of the body, and throws what the body threw. An error where the caller is
+  /// Waits until the body has ended, and rethrows its exception. An error if the caller is
   /// interrupted.
   Status wait(const Interrupt &interrupt);
 

@@ -25,10 +25,9 @@ inline constexpr int64_t kFlagsOfTurn = 8;
 /// * In kernels without products, a thread may have more neighbouring columns, which it reads at
 ///   once: columns 8 q to 8 q + 7 of every 32.
 /// * In kernels whose tiles have only one dimension, each thread has one row, or one column.
-/// * If a loop merges many row states, 'parts' threads share a row, and each of them merges a part
-///   of
-///   the row's states. Thread t has row t % rows. In the rest of the kernel these threads compute the
-///   same, and only the first of them stores results.
+/// * If a loop merges many row states, 'parts' threads share a row. Each of them merges a part of
+///   the row's states. Thread t has row t % rows. In the rest of the kernel these threads compute
+///   the same, and only the first of them stores results.
 struct Sharing {
   /// Derives the sharing from the tiles of 'kernel' and the registers of 'gpu'. Fails with an error
   /// if the kernel has tiles of several sizes, or of a size that cannot be cut in this way.

@@ -12,9 +12,9 @@ inline constexpr int64_t kEmpty = INT64_MIN;
 /// Integers that have the same order as the values. NaN is the largest; 0 and -0 are equal.
 mlir::Value orderOf(CodeBuilder &e, mlir::Value value);
 mlir::Value valueOf(CodeBuilder &e, mlir::Value order);
-/// The word of an entry: its order in the upper half, its column in the lower half. Lists are
-/// sorted by word, the largest first. So the larger value comes first, and of equal values the
-/// lower column.
+/// The word of an entry. The upper half is its order. The lower half has its column, counted down
+/// from the largest number, so that lower columns give larger words. Lists are sorted by word, the
+/// largest first. So the larger value comes first, and of equal values the lower column.
 mlir::Value wordOf(CodeBuilder &e, mlir::Value order, Int column);
 mlir::Value upperHalf(CodeBuilder &e, mlir::Value word);
 Int columnOf(CodeBuilder &e, mlir::Value word);

@@ -1,6 +1,6 @@
 // RUN: logitile-opt %s --convert-tiles-to-cpu=target=cpu:avx512 | FileCheck %s
-// While a block of rows is multiplied, a share of what the next one reads is fetched: the next 32 hidden entries of the same
-// rows, or the first ones of the next tile.
+// While a block of rows is multiplied, a share of what the next one reads is fetched: the next 32
+// hidden entries of the same rows, or the first ones of the next tile.
 
 // CHECK-LABEL: func.func @project(
 // CHECK: scf.for %[[FIRST:.*]] = %c0{{.*}} to %c64{{.*}} step %c32

@@ -1,4 +1,5 @@
-// Lists that are read: a sweep picks at their indices, and finishes go through their places. What is one per token is known before.
+// Lists that are read: a sweep picks at their indices, and finishes go through their places. What
+// is one per token is known before.
 // RUN: %form_sweeps %s | FileCheck %s
 
 // One sweep makes the logsumexp and picks; the loss is a sum after it.
@@ -25,7 +26,8 @@ logitile.loss @distances vocab 100 outputs ["loss", "distances"] {
   logitile.yield %loss, %distance : f32, f32
 }
 
-// A sum of a list that needs no logits is known before the first sweep, which may use it; picks of one list of indices are one.
+// A sum of a list that needs no logits is known before the first sweep, which may use it; picks of
+// one list of indices are one.
 // CHECK-LABEL: logitile.program @scaled
 // CHECK: logitile.finish @finish0_sums8 prologue places 8 summed
 // CHECK: logitile.finish @finish0_1 prologue results
