@@ -4,7 +4,7 @@
 set -eu
 cd "$(dirname "$0")"
 begin=$(date +%s)
-echo "demo: step 1 of 2, the package: three to five minutes on two cores and 5 GB of disk the first time, seconds later"
+echo "demo: step 1 of 2, the package: about five minutes on two cores and 5 GB of disk the first time, seconds later"
 LOGITILE_UNITY=ON LOGITILE_REQUIREMENTS=bench/demo/requirements.txt ./setup.sh _native
 built=$(date +%s)
 echo "demo: step 1 took $((built - begin)) s"

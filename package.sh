@@ -36,7 +36,7 @@ done
 cp "$build/test/gpu_conformance" "$stage/test"
 strip "$stage/test/gpu_conformance"
 
-# For every Python from 3.11 on with headers: the binding, and what the tests import beside torch
+# For every Python from 3.10 on with headers: the binding, and what the tests import beside torch
 # and NumPy.
 pythons() { # on PATH, and of pyenv
   echo "$python"
@@ -46,7 +46,7 @@ pythons() { # on PATH, and of pyenv
 versions() { # "3.12 /usr/bin/python3.12", one of each version
   pythons | while read -r each; do
     "$each" -c 'import os, sys, sysconfig
-if sys.version_info >= (3, 11) and os.path.exists(sysconfig.get_path("include") + "/Python.h"):
+if sys.version_info >= (3, 10) and os.path.exists(sysconfig.get_path("include") + "/Python.h"):
     print("%d.%d" % sys.version_info[:2], sys.executable)' 2>/dev/null || true
   done | sort -u -k1,1
 }

@@ -68,7 +68,7 @@ jobs=$(awk -v cores="$(nproc)" '/MemTotal/ { n = int($2 / 2000000); if (n < 1) n
 unity=${LOGITILE_UNITY:-OFF}
 if [ ! -f build/build.ninja ]; then
   echo "setup: configuring the first build; all of it takes about ten minutes on two cores, the package alone seven,"
-  echo "setup: and three for the demo, which compiles several files as one"
+  echo "setup: and five for the demo, which compiles several files as one"
   CC=clang-22 CXX=clang++-22 cmake -G Ninja -S . -B build -DPython3_EXECUTABLE="$PWD/.venv/bin/python" -DCMAKE_UNITY_BUILD="$unity"
 elif [ "$unity" = OFF ] && grep -qs '^CMAKE_UNITY_BUILD:.*=ON' build/CMakeCache.txt; then
   echo "setup: the demo compiled several files as one; each is now compiled by itself"

@@ -199,7 +199,7 @@ def main() -> int:
     start, results = time.monotonic(), []
     for shape in shapes:
         if time.monotonic() - start > arguments.seconds:
-            print(f"{shape} and those behind it are left out: {arguments.seconds:.0f} s are over")
+            print(f"{shape} and those after it are left out: {arguments.seconds:.0f} s are over")
             break
         print(f"{shape} ...", flush=True)
         results.append(measure(shape, arguments.device, arguments.rounds))

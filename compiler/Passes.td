@@ -124,7 +124,7 @@ def FactorGradientPass : Pass<"logitile-factor-gradient", "logitile::ProgramOp">
     maximum of that sweep becomes, in the early part, an exponential relative to a reference: the
     maximum over the first columns, which a separate sweep computes before. A finish raises the
     reference of tokens for which that overflows. Entries at the columns of sparse terms are
-    `taken`, and the coefficients of these terms are computed with them.
+    cleared, and the coefficients of these terms are computed with them.
 
     The program is not changed if another sweep or another gradient reads the logits, or if the
     gradient is no such product. choose-schedule runs this pass on a copy of each program, and takes

@@ -4,8 +4,8 @@
 #include "dialect/Logitile.h"
 
 namespace logitile {
-/// The text of the loss is left out: it is the module itself. Null, with an error of 'emitError',
-/// where the attribute cannot have such values.
+/// The request as an attribute, without the text of the loss: that is the module itself. Null, with
+/// an error of 'emitError', if the attribute cannot have these values.
 RequestAttr makeRequestAttr(mlir::MLIRContext *context, const CompileRequest &request,
                             llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
 } // namespace logitile

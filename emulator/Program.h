@@ -12,17 +12,17 @@ struct Launch {
   std::array<uint32_t, 3> grid = {1, 1, 1}, threads = {1, 1, 1};
   uint32_t dynamicSharedBytes = 0;
   std::vector<const void *> arguments; // addresses of the arguments' values; of its bytes for one passed by value
-  /// 0: threads in order, what is asynchronous as late as is legal. Others: schedules at random,
-  /// the same for a seed.
+  /// 0: threads run in order, and asynchronous operations finish as late as is legal. Any other
+  /// number is the seed of a random schedule.
   uint64_t seed = 0;
-  uint64_t turns = uint64_t{1} << 32; // of loops in one block without any other progress, until it counts as endless
+  uint64_t turns = uint64_t{1} << 32; // loops of a block may have so many iterations without other progress; more are a fault
   Interrupt interrupt;                // asked between blocks and in long loops
 };
 
 struct Outcome {
   std::vector<Report> reports; // none for a correct kernel
   Counters counters;
-  bool isInterrupted = false; // blocks are missing
+  bool isInterrupted = false; // not all blocks have run
   std::string text() const;
 };
 
@@ -34,9 +34,9 @@ public:
   static std::unique_ptr<Program> load(std::string_view ir, const abi::HostCompiler &compiler, std::string &error);
   ~Program();
 
-  /// Runs a kernel to its end, to the first fault after which nothing would mean anything, or until
-  /// it is interrupted. Only what 'memory' knows may be touched. False with 'error' where there is
-  /// nothing to run: wrong name, count of threads or arguments.
+  /// Runs a kernel until it ends, until it is interrupted, or until a fault after which results
+  /// would be meaningless. The kernel may access only buffers of 'memory'. False, with 'error', if
+  /// the name, the number of threads or the number of arguments is wrong.
   bool run(const Launch &launch, GlobalMemory &memory, Outcome &outcome, std::string &error);
 
 private:

@@ -3,7 +3,7 @@ all warps wait for it.
 
 A ring has stages, each with two mbarriers: the bytes of a block arrive at one, the warps that have
 read it at the other. Which mbarrier an instruction means is in registers, so it is read from what
-is around it: a wait with copies behind it is for a free stage, the others are for blocks; arrivals
+is around it: a wait with copies after it is for a free stage, the others are for blocks; arrivals
 that announce bytes are part of copies, the others release a block.
 
 Of a pair of thread blocks that share an operand, one is played. The other one is taken to do the
@@ -47,7 +47,7 @@ class CopyCode:
 
     Attributes:
         branch: place of the branch around it, which all warps but one take.
-        after: place of the first instruction behind it.
+        after: place of the first instruction after it.
         last: place of its last copy.
         box: bytes of each of its copies.
     """

@@ -127,7 +127,7 @@ def read_listings(text: str) -> dict[str, Listing]:
 
 def _without_spins(instructions: list[Instruction]) -> list[Instruction]:
     """The same with waits for mbarriers that succeed at once:
-    code behind the end of the kernel tries again, and branches back.
+    code after the end of the kernel tries again, and branches back.
     """
     kept = list(instructions)
     for place, instruction in enumerate(instructions):
@@ -141,7 +141,7 @@ def _without_spins(instructions: list[Instruction]) -> list[Instruction]:
 
 def _without_divergence(instructions: list[Instruction]) -> list[Instruction]:
     """The same with warps whose threads are together wherever they have to be. Code for other
-    warps, behind the end of the kernel, gathers their threads and branches back.
+    warps, after the end of the kernel, gathers their threads and branches back.
     """
     kept = []
     gathers = False

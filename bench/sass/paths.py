@@ -26,7 +26,7 @@ def usefulness(instruction: Instruction, has_boxes: bool = False) -> int:
 
     Args:
         has_boxes: whether the kernel copies boxes. Then that is what counts, and that their stages
-            are released; other copies, and the products behind them, are for tiles or operands that
+            are released; other copies, and the products after them, are for tiles or operands that
             have none. Boxes for a pair of thread blocks do not count: more of them are copied where
             a block is alone.
     """
@@ -160,7 +160,7 @@ class _Way:
         return (-self.useful, -self.counted, self.length)
 
     def after(self, part: Instruction | Loop, has_boxes: bool) -> _Way:
-        """This way behind one more part."""
+        """This way after one more part."""
         if isinstance(part, Instruction):
             useful = self.useful + usefulness(part, has_boxes)
             return replace(self, useful=useful, length=self.length + 1, parts=(part, *self.parts))
@@ -194,7 +194,7 @@ class _Region:
         self.best: dict[int, _Way | None] = {}
 
     def path(self) -> Path:
-        """The best way through it: each address after all that come behind it."""
+        """The best way through it: each address after all that come after it."""
         for address in range(self.last, self.first - 1, -WIDTH):
             is_loop = address in self.extents and address != self.header
             ways = self._through_loop(address) if is_loop else self._through(self.listing.at(address))

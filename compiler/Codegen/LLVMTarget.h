@@ -11,8 +11,8 @@ class LLVMContext;
 }
 
 namespace logitile {
-/// A target of this kind says how LLVM IR of its functions differs from that of others, and which
-/// code is written.
+/// The interface of targets whose code LLVM generates. A derived class says what is specific to the
+/// LLVM IR of its functions, and which kind of code is written.
 class LLVMTarget : public Target {
 public:
   using Target::Target;
@@ -20,7 +20,7 @@ public:
   /// How LLVM makes code for functions of 'module'.
   virtual MachineSpec machineSpec(const llvm::Module &module) const = 0;
 
-  /// Fails also where LLVM has no code for something in 'device'.
+  /// Code for 'device'. It also fails if LLVM cannot generate code for an operation in 'device'.
   llvm::FailureOr<std::string> emitCode(mlir::ModuleOp device, Cancellation *cancellation) const final;
   /// The text of the stage `llvm`, before LLVM's own passes. Lowers 'device' in place. "" with a
   /// diagnostic where that fails.
@@ -29,13 +29,13 @@ public:
   /// lines that it was made from. traceModule must have traced 'device' before: then the locations
   /// in 'device' are lines of its own text. Lowers 'device' in place. Fails with a diagnostic.
   llvm::LogicalResult traceCode(mlir::ModuleOp device, std::vector<TracedStage> &stages) const;
-  /// Code from that text. Fails with 'error'.
+  /// Code from the text of the stage `llvm`. Fails with 'error'.
   static llvm::FailureOr<std::string> emitCode(const std::string &llvmText, Stage stage, std::string &error);
 
 protected:
   /// Passes that follow the conversion to the llvm dialect.
   virtual void addLLVMPasses(mlir::OpPassManager &) const {}
-  /// What a module or its functions state about the target.
+  /// Sets the attributes of a module and its functions that state the target.
   virtual void prepare(llvm::Module &module) const = 0;
   /// Fails with 'error'; throws Cancelled.
   virtual llvm::FailureOr<std::string> writeCode(llvm::Module &module, std::string &error, Cancellation *cancellation) const = 0;

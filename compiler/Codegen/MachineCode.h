@@ -18,9 +18,9 @@ namespace logitile {
 /// How LLVM makes code for a target.
 struct MachineSpec {
   std::string triple, cpu, features;
-  bool fusesProducts = true;                   // products with the sums that they are added to, where the module allows it
-  llvm::StringRef passes;                      // a pipeline over the module, before code is generated
-  llvm::ArrayRef<llvm::StringLiteral> leftOut; // passes of the code generator that are skipped, by the names that they ask with
+  bool fusesProducts = true;                   // fuses products and sums into one instruction, if the module allows it
+  llvm::StringRef passes;                      // a pass pipeline that runs on the module before code is generated
+  llvm::ArrayRef<llvm::StringLiteral> leftOut; // passes of the code generator that are skipped, by their names in LLVM
 };
 
 /// The code generator; null, with the reason in 'error', where this build has none.

@@ -4,8 +4,8 @@
 #include <vector>
 
 namespace logitile {
-/// The code of 'module', in one part, or where there is much of it in several that belong together:
-/// object files or texts, as 'file' says. Which functions are in which depends on the module alone.
+/// The code of 'module', as object files or texts ('file'). A large module gives several parts,
+/// which have to be linked together. The module alone determines which functions are in which part.
 /// Fails with 'error'; throws Cancelled.
 llvm::FailureOr<std::vector<std::string>> writeParts(llvm::Module &module, const MachineSpec &spec, llvm::CodeGenFileType file,
                                                      std::string &error, Cancellation *cancellation);

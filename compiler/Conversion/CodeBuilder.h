@@ -25,7 +25,7 @@ public:
   friend Int operator+(Int a, Int b);
   friend Int operator-(Int a, Int b);
   friend Int operator*(Int a, Int b);
-  friend Int operator/(Int a, Int b); // unsigned, as everything here
+  friend Int operator/(Int a, Int b); // unsigned division, as all arithmetic here
   friend Int operator%(Int a, Int b);
   friend Int operator^(Int a, Int b);
   friend Int operator+(Int a, int64_t b) { return a + Int(*a.builder, b); }
@@ -52,7 +52,7 @@ private:
 /// Elements of one type in memory, from one place on.
 struct Place {
   mlir::Value pointer;
-  mlir::Type element; // f32, bf16, f16, i64, i32, i1 in a byte of its own, or a float that is rounded when it is read
+  mlir::Type element; // f32, bf16, f16, i64, i32, i1 (one byte each), or a float that is rounded when it is read
 };
 
 /// Builds the body of one function after the other.
@@ -65,7 +65,7 @@ public:
   // ---- values -----------------------------------------------------------------------------------
   Int integer(int64_t value) { return Int(*this, value); }
   Int integer(mlir::Value value) { return Int(*this, value); }
-  /// A constant at the start of the function, one for each value.
+  /// A constant at the start of the function. Equal constants are created only once.
   mlir::Value constant(mlir::TypedAttr value);
   mlir::Value truth(bool value) { return constant(getBoolAttr(value)); }
   /// 'type' with 'lanes' lanes; 0 lanes: the scalar.
@@ -84,7 +84,8 @@ public:
   static bool isSupported(mlir::Type element);
   /// The type in which elements are computed: f32 for all floating-point types.
   mlir::Type valueType(mlir::Type element) { return llvm::isa<mlir::FloatType>(precisionOf(element)) ? f32 : element; }
-  /// The type whose numbers an element has when it is read, and the one that it has in memory.
+  /// precisionOf is the type to which an element is rounded when it is read; memoryOf is its type
+  /// in memory.
   static mlir::Type precisionOf(mlir::Type element);
   static mlir::Type memoryOf(mlir::Type element);
   static int64_t bytesOf(mlir::Type element) { return llvm::divideCeil(memoryOf(element).getIntOrFloatBitWidth(), 8); }
@@ -102,7 +103,7 @@ public:
   Values choose(mlir::Value condition, mlir::TypeRange types, llvm::function_ref<Values()> then, llvm::function_ref<Values()> otherwise);
 
 protected:
-  /// Code goes into 'block' from here on, constants to its start.
+  /// From here on, code is inserted into 'block', and constants at its start.
   void enter(mlir::Block *block);
 
   mlir::ModuleOp module;

@@ -4,12 +4,12 @@
 #include "dialect/Logitile.h"
 
 namespace logitile {
-/// A number that divides 'value' whatever the task; 0 where the value is always 0.
+/// A number that divides 'value' in every task. 0 if the value is always 0.
 int64_t knownDivisor(mlir::Value value);
 
-/// The numbers of entries that tiles of 'tile' entries starting at 'start' have on an axis of
-/// 'extent' entries: all of them, and what is left at the end. Fails with an error at 'op' where
-/// tiles may overlap the next loop's.
+/// The possible sizes of tiles on an axis of 'extent' entries, if tiles of 'tile' entries begin at
+/// 'start': 'tile', and the size of a last tile that is shorter. Fails with an error at 'op' if a
+/// tile may overlap those of the next iteration of the enclosing loop.
 mlir::FailureOr<llvm::SmallVector<int64_t, 2>> tileSizes(mlir::Operation *op, llvm::StringRef axis, mlir::Value start, int64_t tile,
                                                          int64_t extent);
 } // namespace logitile

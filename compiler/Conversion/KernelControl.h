@@ -5,7 +5,7 @@
 #include "dialect/Logitile.h"
 
 namespace logitile {
-/// Memory that a launch gives to a kernel.
+/// Memory that a kernel gets as an argument.
 struct View {
   Place base;
   Int stride0, stride1; // in elements
@@ -31,8 +31,8 @@ public:
   Int scalar(mlir::Value value) const { return Int(builder, scalars.at(value)); }
   mlir::Value condition(mlir::Value value) const { return scalars.at(value); }
   void setScalar(mlir::Value value, mlir::Value to) { scalars[value] = to; }
-  /// Whether a flag of 'count' tokens from 'first' on is not 0; there is at least one. Null where
-  /// kernels of the target cannot tell.
+  /// Whether any of the flags of 'count' tokens from 'first' on is not 0. 'count' is at least 1 and
+  /// at most 'most'. Null if kernels of this target have no code for that.
   virtual mlir::Value isAnySet(const View &flags, Int first, Int count, int64_t most) { return {}; }
   bool isScalar(mlir::Value value) const { return scalars.contains(value); }
   const View &view(mlir::Value value) const { return views.at(value); }
@@ -47,9 +47,9 @@ protected:
   /// Reads the arguments in order: a pointer and two strides for a view, a scalar by its role.
   mlir::LogicalResult bindArguments(llvm::function_ref<mlir::Value()> nextPointer, llvm::function_ref<Int()> nextWord,
                                     llvm::function_ref<Int(ScalarRole role)> nextScalar);
-  /// Binds the variables of 'forall' for task number 'task', which counts through 'axes', the first
-  /// of them fastest. A task has 'together' steps of axis 0. The result tells whether there is such
-  /// a task; null: there is, unless the grid is too large.
+  /// Binds the variables of 'forall' for task number 'task'. Task numbers count through 'axes', the
+  /// first of which varies fastest. A task has 'together' steps of axis 0. The result (i1) tells
+  /// whether there is such a task. It is null if every task number that is launched has a task.
   mlir::Value bindTask(mlir::scf::ForallOp forall, llvm::ArrayRef<int64_t> axes, Int task, int64_t together = 1);
   mlir::LogicalResult convertIndexOp(mlir::Operation &op);
   virtual mlir::LogicalResult convertOp(mlir::Operation &op) = 0;

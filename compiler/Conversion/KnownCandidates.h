@@ -1,16 +1,17 @@
-// KnownCandidates.h - values of an update that its candidates have already computed. A conversion
-// that computes the candidates first can keep them.
+// KnownCandidates.h - values that the update region of a row state computes although the candidate
+// region has computed them. A conversion that evaluates the candidates first can store these values
+// for the update.
 #pragma once
 #include "dialect/Logitile.h"
 
 namespace logitile {
-/// 'value', of the update region, is the candidate of maximum number 'maximum'.
+/// 'value', in the update region, equals the candidate of maximum number 'maximum'.
 struct KnownCandidate {
   unsigned maximum;
   mlir::Value value;
 };
 
-/// The candidates of 'op' that its update computes again, where that takes an elementary function
-/// for each vocabulary entry: others cost no more than memory does.
+/// The candidates of 'op' that its update computes once more and that take an elementary function
+/// for each vocabulary entry. Computing any other candidate takes no longer than loading it.
 llvm::SmallVector<KnownCandidate> findKnownCandidates(UpdateStateOp op);
 } // namespace logitile

@@ -17,7 +17,7 @@ public:
   /// The same number in every lane.
   Lanes like(double number) const { return spread(b->getFloatAttr(element(), number)); }
   Lanes like(std::integral auto number) const { return spread(b->getIntegerAttr(element(), number)); }
-  /// The type with as many lanes of 'element'.
+  /// The type 'element', with as many lanes as 'type' has.
   static mlir::Type retype(mlir::Type type, mlir::Type element) {
     auto vector = llvm::dyn_cast<mlir::VectorType>(type);
     return vector ? mlir::Type(vector.clone(element)) : element;
@@ -31,7 +31,7 @@ public:
   }
   Lanes magnitude() const { return {*b, mlir::math::AbsFOp::create(*b, value)}; }
   Lanes withSignOf(Lanes other) const { return {*b, mlir::math::CopySignOp::create(*b, value, other)}; }
-  /// this where 'condition', else 'other'.
+  /// This value in lanes where 'condition' holds, 'other' in the others.
   Lanes where(Lanes condition, Lanes other) const { return {*b, mlir::arith::SelectOp::create(*b, condition, value, other)}; }
 
   friend Lanes operator+(Lanes x, Lanes y) { return x.two<mlir::arith::AddFOp, mlir::arith::AddIOp>(y); }

@@ -275,7 +275,7 @@ Value MathFunctions::pow(Value base, Value power) {
 
 /// The product of |x| with 2 / pi, modulo 4, to 64 bits after Payne and Hanek (1983): however large
 /// x is, only the bits of 2 / pi count that stand at and below its unit. No f32 is so near to a
-/// multiple of pi / 2 that fewer than 30 of the 62 bits behind the point are left. Small numbers
+/// multiple of pi / 2 that fewer than 30 of the 62 bits after the point are left. Small numbers
 /// are their own rest.
 MathFunctions::Angle MathFunctions::reduceByQuarterTurns(Value value) {
   constexpr int64_t kTwoOverPi[] = {0, 0xa2f9836e, 0x4e441529, 0xfc2757d1, 0xf534ddc0, 0xdb629599, 0x3c439041, 0xfe5163ab}; // from 2^0 down

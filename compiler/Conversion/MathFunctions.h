@@ -6,10 +6,10 @@
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
 namespace logitile {
-/// Builds functions on one type: a float, or a vector of floats. Errors are against the exact
-/// result, in units in the last place (ulp), also where the result is below the normal range; the
-/// unit tests measure them. Everywhere: a NaN gives a NaN, whose payload is not kept; limits are
-/// exact, such as exp(-inf) = 0 and log(0) = -inf.
+/// Builds functions on one type: a float, or a vector of floats. Errors are stated in units in the
+/// last place (ulp) of the exact result, for subnormal results too. Unit tests measure them. For
+/// every function, a NaN gives a NaN, with any payload. Limits are exact, such as exp(-inf) = 0 and
+/// log(0) = -inf.
 class MathFunctions {
 public:
   MathFunctions(mlir::ImplicitLocOpBuilder &b, mlir::Type type, const Target &target)
@@ -21,16 +21,16 @@ public:
 #define LOGITILE_FLAT(Node, Op, Facts)
 #include "compiler/Expression/ScalarOps.def"
   mlir::Value exp2(mlir::Value x);
-  /// exp of the instruction for 2^x, which only some targets have: less exact, in fewer
-  /// instructions.
+  /// exp by the instruction for 2^x, which only some targets have. It takes fewer instructions, and
+  /// is less exact.
   mlir::Value expByExp2(mlir::Value x);
   mlir::Value log2(mlir::Value x);
   mlir::Value pow(mlir::Value x, mlir::Value y);
-  /// Exact, for CPUs without an instruction for them.
+  /// Exact roundings, for CPUs without an instruction for them.
   mlir::Value roundEven(mlir::Value x);
   mlir::Value floor(mlir::Value x);
-  /// a * b + c. Without an instruction the sum is rounded to 53 bits first, so what a product lost,
-  /// fma(a, b, -(a * b)), is exact either way.
+  /// x * y + z. If the target has no such instruction, the sum is rounded to 53 bits before it is
+  /// rounded to f32. The rounding error of a product, fma(x, y, -(x * y)), is exact in both cases.
   mlir::Value fma(mlir::Value x, mlir::Value y, mlir::Value z);
 
 private:
@@ -39,7 +39,7 @@ private:
     mlir::Value bits;        // power as an i32
   };
   Reduced reduceByLog2(mlir::Value x);
-  mlir::Value smallExpm1(mlir::Value rest); // for rests of it
+  mlir::Value smallExpm1(mlir::Value rest); // of the rest that reduceByLog2 returns
   struct Split {
     mlir::Value fraction, exponent; // x = (1 + fraction) * 2^exponent, the fraction in [-1/3, 1/3]
     mlir::Value scale;              // 2^-exponent, for exponents up to 127

@@ -5,20 +5,21 @@
 #include "mlir/IR/IRMapping.h"
 
 namespace logitile {
-/// Clones values of scalar regions for 'lanes' lanes (0: scalars), each when it is first needed.
-/// What a copy of the clone has mapped stays mapped in it: values that are emitted before a loop
-/// are not emitted inside.
+/// Clones values of scalar regions for 'lanes' lanes (0: scalars). A value is cloned when it is
+/// first needed. A copy of a Widener knows all values that were cloned before it was copied. So
+/// values that are emitted before a loop are not emitted once more inside, if the loop's body uses
+/// a copy.
 class Widener {
 public:
   Widener(CodeBuilder &e, int64_t lanes) : e(e), lanes(lanes) {}
 
   void map(mlir::Value scalar, mlir::Value wide) { mapping.map(scalar, wide); }
   void map(mlir::ValueRange scalars, mlir::ValueRange wide) { mapping.map(scalars, wide); }
-  /// The number of the vocabulary entry that 'region' is about.
+  /// Sets the number of the vocabulary entry for which 'region' is evaluated.
   void setColumn(mlir::Region &region, Int column);
   /// Emits all ops of 'region' whose operands are known by now.
   void emitReady(mlir::Region &region);
-  /// The wide form of 'scalar' and of what it is made of.
+  /// The clone of 'scalar'. Clones the operands of its op first if needed.
   mlir::Value get(mlir::Value scalar);
   CodeBuilder::Values getYielded(mlir::Region &region);
 

@@ -5,8 +5,8 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 namespace logitile {
-/// Slot `slot` of the row state changes only where the column equals `index`, one number per token.
-/// `comparison` says so, or says the opposite.
+/// Slot `slot` of the row state changes only at the column `index`, which is one number per token.
+/// `comparison` compares the column with `index`, for equality or for inequality.
 struct SparseSlot {
   unsigned slot;
   mlir::Value index;

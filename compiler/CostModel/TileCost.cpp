@@ -1,5 +1,6 @@
-// TileCost.cpp - traffic between caches, idle registers, units that wait. They rank sizes; seconds
-// are for measuring.
+// TileCost.cpp - what tile sizes cost: traffic between caches, register tiles that are too small to
+// keep the arithmetic units busy, and units without a task. The predictions are for ranking tile
+// sizes. They are not exact times: those have to be measured.
 #include "compiler/CostModel/TileCost.h"
 #include "llvm/Support/MathExtras.h"
 #include <algorithm>
@@ -20,7 +21,7 @@ double logitile::tiledSeconds(const TiledContraction &c, const Machine &machine)
   double tileRows = static_cast<double>(c.rows) / rows, tileLanes = static_cast<double>(c.lanes) / lanes;
   double tileDepth = static_cast<double>(c.depth) / blocks;
 
-  // A register tile of few rows waits for its own sums.
+  // A register tile with few rows has few independent sums, so its additions wait for each other.
   double registerTiles = 1, idleRegisters = 1;
   if (machine.registerRows > 0) {
     constexpr double kRowsInFlight = 4;
@@ -29,9 +30,9 @@ double logitile::tiledSeconds(const TiledContraction &c, const Machine &machine)
     registerTiles = cuts * llvm::divideCeil(static_cast<int64_t>(tileLanes), machine.panelWidth);
   }
 
-  // Operands are fetched again for each further tile along the other axis, sums again for each
-  // block, and what a unit works on meanwhile is read again for each panel where it does not fit
-  // the near cache.
+  // An operand is fetched once more for each further tile along the other operand's axis. Sums are
+  // read and written once for each block of the shared axis. A block of the left operand that does
+  // not fit the near cache is read once more for each panel of the right operand.
   double leftBytes = 1.0 * c.rows * c.depth * c.operandBytes, rightBytes = 1.0 * c.lanes * c.depth * c.operandBytes;
   double leftFetches = std::max(1.0, 1.0 * lanes / c.lanesTogether), rightFetches = std::max(1.0, 1.0 * rows / c.rowsTogether);
   double traffic = leftBytes * (leftFetches - 1) / rateAt(leftBytes, machine) + rightBytes * (rightFetches - 1) / rateAt(rightBytes, machine);
@@ -42,7 +43,7 @@ double logitile::tiledSeconds(const TiledContraction &c, const Machine &machine)
     if (leftBlock > machine.nearBytes)
       traffic += leftBytes * lanes * panels / machine.farRate;
   }
-  constexpr double kExposed = 0.5; // of the traffic: the rest hides behind arithmetic
+  constexpr double kExposed = 0.5; // of the traffic: the rest overlaps with arithmetic
   double tiles = static_cast<double>(rows) * lanes, tasks = c.tasks > 0 ? c.tasks : tiles;
   double busy = idealSeconds(c, machine) * idleRegisters + kExposed * traffic +
                 tiles * blocks * registerTiles * machine.blockSeconds / machine.units;

@@ -4,18 +4,20 @@
 #include "compiler/Target/Machine.h"
 
 namespace logitile {
-/// rows x lanes sums of 'depth' products each, cut into tiles. A task makes one tile, block by
-/// block of the shared axis.
+/// A matrix product that is cut into tiles: 'rows' x 'lanes' sums of 'depth' products each. A task
+/// computes one tile. It goes through the shared axis in blocks of 'tileDepth'.
 struct TiledContraction {
   int64_t rows = 0, lanes = 0, depth = 0;
   int64_t tileRows = 1, tileLanes = 1, tileDepth = 1;
   int64_t operandBytes = 4; // of an element of either operand
-  int64_t tasks = 0;        // where several tiles are one task; 0: as many as tiles
-  int64_t rowsTogether = 1, lanesTogether = 1; // tiles along an axis that fetch the operand of the other one once
+  int64_t tasks = 0;        // their number, if a task has several tiles; 0: as many as tiles
+  /// How many neighbouring tiles along the rows, and along the lanes, share one fetch of the
+  /// operand of the other axis.
+  int64_t rowsTogether = 1, lanesTogether = 1;
 };
 
-/// Predicted seconds. Without tiles they would be flops / rate.
+/// Predicted seconds, with the costs of cutting the product into tiles.
 double tiledSeconds(const TiledContraction &contraction, const Machine &machine);
-/// The same without what tiles cost.
+/// Predicted seconds without those costs: operations / peak rate.
 double idealSeconds(const TiledContraction &contraction, const Machine &machine);
 } // namespace logitile

@@ -17,7 +17,7 @@ enum : unsigned {
 };
 } // namespace Fact
 
-/// Of a function of one f32; none of any other operation.
+/// The facts of a function of one f32; Fact::None for any other operation.
 unsigned factsOf(NodeOp op);
 unsigned factsOf(mlir::Operation *op);
 

@@ -5,7 +5,7 @@
 #include "dialect/checks/Varying.h"
 
 namespace logitile {
-/// Reads the ops of a block, a nested gradient's too.
+/// Reads the ops of a block into a graph, including those of a nested gradient.
 class Importer {
 public:
   explicit Importer(Graph &graph) : graph(graph) {}
@@ -23,8 +23,8 @@ private:
   llvm::DenseMap<mlir::Value, NodeRef> nodes;
 };
 
-/// Prints nodes as spec ops at the builder's insertion point; a value given before is used as it
-/// is.
+/// Writes nodes as spec ops at the builder's insertion point. A node for which a value was given is
+/// not written: that value is used.
 class Exporter {
 public:
   explicit Exporter(mlir::OpBuilder &builder) : builder(builder) {}
@@ -36,8 +36,8 @@ private:
   llvm::DenseMap<NodeRef, mlir::Value> values;
 };
 
-/// The op of one elementwise node, input, column, constant, reduction or pick on operands that have
-/// values already.
+/// Creates the op of one node: elementwise, input, column, constant, reduction or pick. 'operands'
+/// are the values of its operands.
 mlir::Value emitNode(mlir::OpBuilder &builder, NodeRef node, llvm::ArrayRef<mlir::Value> operands);
 mlir::Type typeOf(mlir::MLIRContext *context, NodeType type);
 NodeType nodeTypeOf(mlir::Type type);

@@ -43,7 +43,7 @@ struct BufferGeometry {
   int64_t bytes = 0;
 };
 
-/// min(scalar * scale, cap), or the constant 'scale' where there is no scalar.
+/// min(scalar * scale, cap); or the constant 'scale' if 'isConstant'.
 struct Extent {
   bool isConstant = true;
   ScalarRole scalar = ScalarRole::Tokens; // not Accumulate, which templates have
@@ -57,13 +57,13 @@ struct GridAxis {
   int64_t step = 1;
 };
 
-/// 'amount' for one in 'share' of the combinations of steps along 'axes'.
+/// Work that grid points do: one of every 'share' combinations of steps along 'axes' has 'amount'.
 struct WorkTerm {
   int64_t amount = 0;
   std::vector<GridAxis> axes;
   int64_t share = 1;
 };
-/// What a launch of a GPU kernel does, by the cost model: sums of terms.
+/// The predicted work of a launch of a GPU kernel. Each member is the sum of its terms.
 struct KernelWork {
   std::vector<WorkTerm> matrixInstructions; // mma of one warp
   std::vector<WorkTerm> globalBytes;        // that threads ask for, read or written
@@ -76,8 +76,8 @@ struct ArgumentPlan {
   ScalarRole scalar = ScalarRole::Tokens;
 };
 
-/// What a GPU kernel copies of the buffer of one of its arguments: boxes, whose rows have 32, 64 or
-/// 128 bytes.
+/// A tensor map that a GPU kernel needs: the kernel copies boxes of the buffer of one of its
+/// arguments. A row of a box has 32, 64 or 128 bytes.
 struct TensorMapPlan {
   int64_t argument = -1;
   int64_t columns = 0, rows = 0; // of a box
@@ -85,11 +85,11 @@ struct TensorMapPlan {
 
 /// CPU kernels are `void kernel(const int64_t *arguments, int64_t task, void *scratch)`: three
 /// words for a buffer, one for a scalar; tasks count through the grid with the last axis fastest.
-/// GPU kernels take the same words as parameters, but three for the number of tokens: where GPUs
-/// know how many count, the first one of the launch, the most; block b is task b. Behind them are
-/// two parameters for each tensor map: a word, the column of the buffer with which the map begins,
-/// or -1 where there is no map since it could not say how the buffer lies; and the 128 bytes of the
-/// map.
+/// GPU kernels take the same words as parameters, and block b runs task b. But the number of tokens
+/// takes three words: the address in device memory of the number of tokens that count, the first
+/// token of the launch, and the most tokens that it may have. After these words come two parameters
+/// for each tensor map. The first is a word: the column of the buffer at which the map begins, or
+/// -1 if no map can describe the buffer's layout. The second is the map itself, of 128 bytes.
 struct KernelPlan {
   std::string name;
   std::string code; // the name of the kernel whose function it runs; "": its own
@@ -100,7 +100,7 @@ struct KernelPlan {
   int64_t sharedBytes = 0;  // GPUs: dynamic shared memory of a block
   std::vector<TensorMapPlan> tensorMaps;
   KernelWork work;          // GPUs
-  bool isConditional = false; // it does its work for tokens with a flag, which hardly any has
+  bool isConditional = false; // it works only on tokens that have a flag, and few tokens have one
 
   /// The name of the function in the plan's code.
   const std::string &function() const { return code.empty() ? name : code; }
@@ -112,9 +112,9 @@ enum class StepKind : uint8_t { Launch, TokenLoop, VocabSplitLoop };
 struct StepPlan {
   StepKind kind = StepKind::Launch;
   int64_t kernel = -1;          // launches
-  int64_t vocabSplitFirst = -1; // launches: range of vocabulary splits, -1: the loop's
+  int64_t vocabSplitFirst = -1; // launches: the range of vocabulary splits; -1: that of the enclosing loop
   int64_t vocabSplitEnd = -1;
-  int64_t step = 0;  // loops: tokens of a chunk, or -number of chunks; vocabulary splits at a time
+  int64_t step = 0;  // token loops: tokens of a chunk, or minus the number of chunks; split loops: vocabulary splits at a time
   int64_t first = 0; // loops over vocabulary splits: their range
   int64_t end = 0;
   std::vector<StepPlan> body;
@@ -123,27 +123,27 @@ struct StepPlan {
 /// What callers name the array that holds an input of kind SliceOffset.
 inline constexpr const char *kSliceOffsetName = "slice.offset";
 
-/// A token input as an index or a value, or one value of the call; the runtime brings it to f32,
-/// i32 or one byte.
+/// An input of the loss. The runtime converts its values to f32, i32 or one byte; Dense inputs are
+/// read as they are.
 struct InputPlan {
-  InputKind kind = InputKind::Token; // that, Vocab, Dense, Scalar or SliceOffset
+  InputKind kind = InputKind::Token; // Token, Vocab, Dense, Scalar or SliceOffset
   std::string name;                  // of the caller's array
   int64_t entries = 0;                    // token inputs with several entries per token: how many, else 0
   ElementType element = ElementType::F32; // in memory while kernels run: F32, I32 or Bool; Dense: as the caller has it
-  bool isIndex = false;                   // used as an index as it is: must lie in the vocabulary
+  bool isIndex = false;                   // used as an index without further computation: must be in the vocabulary
 };
 
-/// Whether the shape of an input begins with the leading dimensions; it ends with them where it has
-/// no entries.
+/// Whether the shape of an input begins with the dimensions of the tokens. If the input has no
+/// entries, it has no other dimensions.
 inline bool isOfTokens(const InputPlan &input) { return input.kind == InputKind::Token; }
 
 /// One output of the loss, per token.
 struct OutputPlan {
   enum class Role : uint8_t {
     Value,
-    Loss,   // what a reduction reduces
+    Loss,   // the values that the head's option `reduction` reduces
     Weight, // a token's share in a mean
-    State,  // of a slice: a part of its row state, no output of the loss
+    State,  // of a slice: a slot of its row state, which is no output of the loss
   };
   std::string name;
   ElementType element = ElementType::F32; // F32, I32 or Bool
@@ -174,8 +174,8 @@ struct GradientPlan {
 struct LaunchPlan {
   std::string name;
   std::string target;
-  int64_t vocab = 0;                            // of all slices
-  int64_t columns = 0;                          // vocabulary entries that the program sees: of its slice, or all
+  int64_t vocab = 0;                            // of the whole vocabulary
+  int64_t columns = 0;                          // vocabulary entries of this program: those of its slice, or all
   int64_t forwardSweeps = 0, backwardSweeps = 0; // of the whole program: a slice runs one at a time
   int64_t tokensFirst = 0, tokensEnd = INT64_MAX;
   int64_t vocabSplit = 1; // vocabulary entries of a vocabulary split
@@ -199,20 +199,22 @@ struct LaunchPlan {
   int64_t findBuffer(BufferRole role, int64_t owner = -1, int64_t entry = -1) const;
 };
 
-/// Where the workspace of one call lies: two blocks of memory, one that outlives the forward phase.
+/// The layout of the workspace of one call: two blocks of memory, of which one is kept after the
+/// forward phase.
 struct WorkspaceLayout {
   std::vector<BufferGeometry> geometry; // by buffer; meaningless for strided memory of the caller
   std::vector<int64_t> offsets;         // by buffer: into its block; -1 for memory of the caller and what a phase does not use
   int64_t savedBytes = 0;
-  int64_t phaseBytes = 0; // of the phase asked for, saved buffers and scratch of threads left out
-  int64_t guardBytes = 0; // that both have beyond what buffers need
+  int64_t phaseBytes = 0; // of the given phase, without saved buffers and scratch of threads
+  int64_t guardBytes = 0; // bytes of both blocks that are guards between buffers
 };
 
 /// Tokens of one chunk of a call with 'tokens' tokens; 'step' as in StepPlan.
 int64_t chunkTokens(int64_t tokens, int64_t step, int64_t tokenTile);
-/// The same for the steps of a phase: of their loop over tokens, or all tokens.
+/// Tokens of one chunk in the steps of a phase: as their loop over tokens says, or all tokens if
+/// they have no such loop.
 int64_t chunkOf(const std::vector<StepPlan> &steps, int64_t tokens, int64_t tokenTile);
-/// Lays out the buffers of one phase, each with 'guard' bytes behind it.
+/// Lays out the buffers of one phase, each with 'guard' bytes after it.
 WorkspaceLayout layoutWorkspace(const std::vector<BufferPlan> &buffers, int64_t tokens, int64_t chunk, const MemoryModel &memory,
                                 bool backward, int64_t guard = 0);
 /// Bytes beyond inputs and outputs of a whole call: what is saved, the larger phase, and the

@@ -6,18 +6,18 @@
 
 namespace logitile {
 ElementType elementTypeOf(mlir::Type type);
-/// The buffer that a schedule defines; name, owner, phases and alias are left open.
+/// The plan of a buffer. Name, owner, phases and alias are not set.
 BufferPlan makeBufferPlan(BufferRole role, Scope scope, ViewType type);
 
-/// A number of a kernel: a constant, a scalar of the launch, or min(scalar * constant, constant).
-/// Nothing where it is anything else.
+/// A number in a kernel as an Extent: a constant, a scalar of the launch, or min(scalar * constant,
+/// constant). None for any other number.
 std::optional<Extent> extentOf(mlir::OpFoldResult number);
 
-/// Blocks of threads that make neighbouring steps of the first axis of a kernel's grid together:
-/// the most that 'ofAlgorithm' says of one of its products (Target::blocksTogether).
+/// How many thread blocks run neighbouring steps of the first axis of a kernel's grid together: the
+/// largest answer of 'ofAlgorithm' (Target::blocksTogether) for one of the kernel's products.
 int64_t blocksTogether(KernelOp kernel, llvm::function_ref<int64_t(Algorithm)> ofAlgorithm);
 
-/// The plan of a module with one scheduled program and its kernels, code and scratch sizes left
-/// open. Fails with a diagnostic where a grid depends on more than the scalars of a launch.
+/// The plan of a module with one scheduled program and its kernels. Code and scratch sizes are not
+/// set. Fails with a diagnostic if a grid depends on more than the scalars of a launch.
 mlir::FailureOr<LaunchPlan> buildPlan(mlir::ModuleOp module);
 } // namespace logitile

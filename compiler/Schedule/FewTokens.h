@@ -3,10 +3,10 @@
 #include "llvm/Support/MathExtras.h"
 
 namespace logitile {
-/// Rows of the head that are multiplied at a time.
+/// How many rows of the head a kernel of dot products multiplies at a time.
 inline constexpr int64_t kDotRows = 4;
 /// The most rows of the head that rank updates take at a time.
 inline constexpr int64_t kUpdateRows = 8;
-/// Elements from one copied row of the head to the next.
+/// The distance, in elements, from one copied row of the head to the next.
 inline int64_t dotCopyStride(int64_t size) { return llvm::alignTo(size, 32) + 32; }
 } // namespace logitile

@@ -4,7 +4,7 @@
 #include "mlir/IR/BuiltinOps.h"
 
 namespace logitile {
-/// Which buffer: what it holds, and whose it is.
+/// Identifies a buffer of a schedule: by its role and its owner.
 struct BufferKey {
   BufferRole role;
   llvm::StringRef owner = {};
@@ -24,44 +24,46 @@ BufferKey bufferOf(mlir::Value value);
 /// token.
 struct InputRef {
   BufferKey buffer;
-  InputKind kind;                 // its axes; a result of a finish has those of a token input
+  InputKind kind;                 // it determines the axes; a result of a finish has the axes of a token input
   mlir::Type type;                // f32, i32 or i1
-  std::optional<BufferKey> index; // of a gathered input: where its index is read
+  std::optional<BufferKey> index; // of a gathered input: the buffer of its index
 
   bool isGathered() const { return index.has_value(); }
   friend bool operator==(const InputRef &a, const InputRef &b) { return a.buffer == b.buffer && a.index == b.index; }
 };
 
-/// Resolves bundles: which projections, inputs, rows, results and terms one launch has, in a fixed
-/// order.
+/// Determines what the bundles of a template are in one launch: its projections, inputs, row
+/// states, results and sparse terms, in a fixed order.
 class LaunchShape {
 public:
   /// Fails with a diagnostic at the launch where it names something that the program does not have.
   static mlir::FailureOr<LaunchShape> get(ProgramOp program, LaunchOp launch, TemplateOp source);
 
-  /// The types of the values that 'type' stands for; symbols must be bound already.
+  /// Appends the types of the values for which the bundle 'type' is a placeholder. Symbols must be
+  /// bound before.
   mlir::LogicalResult expand(BundleType type, llvm::SmallVectorImpl<mlir::Type> &types) const;
   /// The buffers of a memory bundle, in the order of expand; failure with a diagnostic at the
   /// launch where one is missing.
   mlir::FailureOr<llvm::SmallVector<BufferOp>> buffersOf(BundleKind kind) const;
   /// A buffer of the schedule, or null.
   BufferOp find(BufferKey key) const { return ScheduleOp(schedule).findBuffer(key.role, key.owner, key.number); }
-  /// Projections whose logits the launch stores as they are, in 32 bits.
+  /// The projections whose logits the launch stores in 32 bits, without a centre.
   llvm::SmallVector<llvm::StringRef> storedLogits() const;
-  /// Projections whose logits the launch stores in 16 bits, or reads where they are stored so.
-  /// Their base is that of the first sweep.
+  /// The projections whose logits the launch stores in 16 bits, or reads from such memory. Their
+  /// base is that of the first sweep.
   llvm::SmallVector<llvm::StringRef> halfLogits() const;
   SweepOp firstSweep() const;
   /// The number of single entries of each projection's gradient, in the order of 'gradients'.
   llvm::SmallVector<unsigned> termCounts(BundleKind kind) const;
-  /// How many views list_input has: its memory, that of its index, the map of its rows.
+  /// The number of views that 'listInput' needs: its memory, the memory of its index, and the map
+  /// of its rows.
   static int64_t viewsOf(const InputRef &listInput);
 
   /// What 'op', which is in a region of the launch, reads.
   InputRef refOf(mlir::Operation *op) const;
 
   int64_t programColumns() const { return ProgramOp(program).getWidth(); }
-  /// The lists of its sweep that the launch fills or puts in order, by number.
+  /// The numbers of the lists of the launch's sweep that the launch fills or sorts.
   llvm::SmallVector<int64_t> lists() const;
   int64_t vocabSplit() const { return ScheduleOp(schedule).getVocabSplit(); }
 
@@ -71,9 +73,9 @@ public:
   SweepOp sweep;                                  // null where the launch has none
   FinishOp finish;                                // null where the launch has none
   GradientOp gradient;                            // null where the template has no @gradient
-  bool repairs = false;                           // it stores a gradient again
-  bool projects = false;                          // the launch makes logits
-  bool loads = false;                             // it reads stored ones instead
+  bool repairs = false;                           // the launch stores a gradient once more
+  bool projects = false;                          // the launch computes logits
+  bool loads = false;                             // the launch reads stored logits instead
   llvm::SmallVector<llvm::StringRef> projections; // whose logits the launch reads or makes
   llvm::SmallVector<InputRef> inputs, listInputs; // one value per token or for the call; one for each place of a list
   llvm::SmallVector<AdjointOp> gradients, vocabGradients, denseGradients; // per element, by kind of input

@@ -6,23 +6,24 @@
 #include "mlir/IR/OwningOpRef.h"
 
 namespace logitile {
-/// The parameter that templates for launches in parts have.
+/// The name of the parameter of templates that compute a gradient in several parts.
 constexpr llvm::StringLiteral kParts = "PARTS";
 
-/// The skeletons of one context: parsed on demand, a file holds the template of its own name.
+/// The skeletons, parsed in one context when they are first needed. A file has the template of its
+/// own name.
 class TemplateLibrary {
 public:
   explicit TemplateLibrary(mlir::MLIRContext *context) : context(context) {}
   /// The template, or null where no file of that name exists. Diagnostics name a place in the
   /// skeleton's text.
   TemplateOp find(llvm::StringRef name);
-  /// The template for 'purpose' that serves a backend, or null: one that names the backend before
-  /// one that serves all. 'inParts': one with the parameter kParts, else one without.
+  /// The template for 'purpose' and a backend, or null. A template for this backend only comes
+  /// before one for all backends. 'inParts': whether the template must have the parameter kParts.
   TemplateOp choose(Purpose purpose, llvm::StringRef backend, bool inParts);
   /// Names of all skeletons, sorted.
   static llvm::SmallVector<llvm::StringRef> names();
-  /// The SSA name that a skeleton's text has at 'loc' ("state" for `%state = scf.for`), or "".
-  /// MLIR's parser keeps none.
+  /// The SSA name that a skeleton's text has at 'loc' ("state" for `%state = scf.for`), or "". It
+  /// is read from the text, because MLIR's parser does not keep names.
   static llvm::StringRef nameAt(mlir::Location loc);
 
 private:

@@ -9,9 +9,11 @@ public:
   /// Operations that 'b' creates stand before the terminator of 'finish'.
   explicit FinishExtender(FinishOp finish);
 
-  /// Makes 'value' the last result. The name gets a number where another result has it.
+  /// Adds 'value' as the last result. If another result has this name, a number is appended to the
+  /// name.
   ResultAttr add(llvm::StringRef name, mlir::Value value);
-  /// The value of a result, in this finish: its own results are at hand, those of others are read.
+  /// The value of 'result' inside this finish. A result of another finish is read with
+  /// logitile.known.
   mlir::Value known(ResultAttr result);
   mlir::Value number(float value);
 

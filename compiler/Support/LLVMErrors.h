@@ -3,7 +3,7 @@
 #pragma once
 
 namespace logitile {
-/// LLVM ends the process where there is no memory for it, or where it finds itself in a state that
-/// it cannot go on from. After this, it throws std::bad_alloc and std::runtime_error instead.
+/// Normally LLVM ends the process if it is out of memory or if it meets a fatal error. After a call
+/// of this function, it throws std::bad_alloc or std::runtime_error instead.
 void letLLVMThrow();
 } // namespace logitile

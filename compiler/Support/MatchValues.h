@@ -3,8 +3,8 @@
 #include "mlir/IR/IRMapping.h"
 
 namespace logitile {
-/// Adds to 'matches' the values of 'from' that 'to' makes in the same way, from values that match.
-/// What blocks are given, as their arguments, matches only if it is there before. Canonical, CSEd
-/// blocks show every such value.
+/// Adds to 'matches' each value of 'from' that 'to' computes with the same op from matching
+/// operands. Block arguments match only if 'matches' has them before. If both blocks are canonical
+/// and without common subexpressions, every equal value is found.
 mlir::IRMapping matchValues(mlir::Block &from, mlir::Block &to, mlir::IRMapping matches = {});
 } // namespace logitile

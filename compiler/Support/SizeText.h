@@ -4,7 +4,7 @@
 #include <string>
 
 namespace logitile {
-/// "2.9 MiB (3032704 bytes)"; "100 bytes" below 1 KiB. The size in units is rounded up: a user who
-/// takes it for a budget has enough.
+/// "2.9 MiB (3032704 bytes)"; "100 bytes" below 1 KiB. The size in MiB is rounded up, so
+/// that it is enough if a user takes it as a budget.
 std::string sizeText(int64_t bytes);
 } // namespace logitile

@@ -11,7 +11,8 @@
 namespace logitile {
 class WorkThread {
 public:
-  /// The deepest losses need a quarter of it. Only what is used takes memory.
+  /// The size of a thread's stack. The deepest losses need a quarter of it. Only used pages take
+  /// memory.
   static constexpr size_t kStackBytes = size_t(16) << 20;
 
   /// Runs 'body' on a new thread. Empty where the system has no thread or no memory for one.
@@ -19,12 +20,12 @@ public:
 
   WorkThread(WorkThread &&other) noexcept : thread(other.thread), work(std::move(other.work)) {}
   WorkThread &operator=(WorkThread &&) = delete;
-  /// Waits as 'join' does, but nobody learns what the body threw.
+  /// Waits as 'join' does, but drops an exception of the body.
   ~WorkThread();
 
-  /// Waits for the end of the body, and throws what it threw.
+  /// Waits until the body has ended. Rethrows an exception of the body.
   void join();
-  /// Nobody waits for it.
+  /// Lets the thread run on without anybody waiting for it.
   void detach();
 
 private:

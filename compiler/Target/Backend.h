@@ -12,7 +12,7 @@ class Operation;
 } // namespace mlir
 
 namespace logitile {
-/// Reads and lists the names of its targets. Everything else is asked of a target.
+/// A kind of target: reads and lists the names of its targets. Target has everything else.
 class Backend {
 public:
   virtual ~Backend() = default;
@@ -43,9 +43,10 @@ public:
 [[nodiscard]] bool registerBackend(std::unique_ptr<Backend> backend);
 /// All of them, in the order of their registration.
 std::vector<const Backend *> listBackends();
-/// Null, with the reason and the names that there are in 'error', where no target has this name.
+/// The target called 'name'. Null if there is none; then 'error' has the reason and the existing
+/// names.
 std::shared_ptr<const Target> findTarget(std::string_view name, std::string &error);
 
-/// Those of this library, for the registry.
+/// The backends of this library, for the registry.
 std::vector<std::unique_ptr<Backend>> makeBuiltInBackends();
 } // namespace logitile

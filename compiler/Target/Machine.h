@@ -3,16 +3,16 @@
 #include <cstdint>
 
 namespace logitile {
-/// Rates of all units of a machine together. A unit is what runs one task at a time: a thread of a
-/// CPU, a multiprocessor of a GPU.
+/// Rates of all units of a machine together. A unit runs one task at a time: it is a thread of a
+/// CPU, or a multiprocessor of a GPU.
 struct Machine {
   double flops = 0;           // a second, contractions of f32 operands
   double speedOf16Bit = 1;    // how much faster contractions of 16-bit operands are
   double loneTaskShare = 1;   // of a unit's rate with 16-bit operands: what a task reaches that has the unit for itself
   double fewTokensShare = 1;  // of the rate: what contractions of few tokens reach
   double memoryRate = 0;      // bytes a second from the main memory
-  double pageRate = 0;        // bytes a second of results whose pages are new to the process; 0: pages cost nothing
-  int64_t mostOldBytes = 0;   // a result of so many bytes usually lies in pages that the process has already
+  double pageRate = 0;        // bytes a second at which new pages of results come from the system; 0: pages take no time
+  int64_t mostOldBytes = 0;   // up to this size, a result is usually in pages that the process already has
   double nearRate = 0;        // bytes a second from the cache of a unit
   double farRate = 0;         // bytes a second from the cache that all units share
   int64_t nearBytes = 0;      // of the cache of one unit
@@ -20,11 +20,11 @@ struct Machine {
   int64_t units = 1;
   int64_t registerRows = 0;   // rows of a register tile; 0: the sums of a tile stay in registers until it is done
   int64_t panelWidth = 1;     // columns of a register tile
-  double blockSeconds = 0;    // what begins and ends a block of the shared axis of one tile, or of one register tile
-  double launchSeconds = 0;   // from a launch until all units have begun, and until they have ended
+  double blockSeconds = 0;    // the overhead of a block of the shared axis, for one tile or register tile
+  double launchSeconds = 0;   // the overhead of a launch: until all units have begun, and until all have ended
 };
 
-/// What one unit of this very machine was measured to do, 1e9 a second. 0: not measured.
+/// Measured rates of one unit of this machine, in units of 1e9 a second. 0: not measured.
 struct UnitRates {
   double float32 = 0, bfloat16 = 0; // multiplications and additions of either type
   double memory = 0, pages = 0;     // bytes as memoryRate and pageRate
@@ -33,7 +33,7 @@ struct UnitRates {
   bool areFasterInFloat32() const { return float32 > bfloat16; }
 };
 
-/// 'machine' with what was measured in the place of the same rates.
+/// 'machine' with its rates replaced by the measured ones.
 inline Machine measuredMachine(Machine machine, const UnitRates &rates) {
   const double units = 1e9 * static_cast<double>(machine.units);
   if (rates.float32 > 0)

@@ -5,13 +5,13 @@
 #include "mlir/IR/BuiltinOps.h"
 
 namespace logitile {
-/// The target 'option', or where that is "" the one of the request. Fails with an error at 'module'
-/// where there is none.
+/// The target called 'option', or the target of the module's request if 'option' is "". Fails with
+/// an error at 'module' if there is no such target.
 mlir::FailureOr<std::shared_ptr<const Target>> chooseTarget(mlir::ModuleOp module, llvm::StringRef option = "");
 
-/// Leaves rates on a module for choose-schedule, which predicts seconds by them. They change no
-/// schedule: plans are the same on all machines of a target.
+/// Attaches measured rates to a module. choose-schedule predicts seconds with them. They do not
+/// influence the choice of a schedule: plans are the same on all machines of a target.
 void setUnitRates(mlir::ModuleOp module, const UnitRates &rates);
-/// All 0 where the module has none.
+/// The measured rates of a module; all are 0 if it has none.
 UnitRates getUnitRates(mlir::ModuleOp module);
 } // namespace logitile

@@ -16,7 +16,7 @@ struct Product {
   int64_t rows = 0, columns = 0;             // of a tile of the result
   int64_t depth = 0;                         // of a block of the shared axis
   int64_t tokens = 0, entries = 0;           // of the call, and of the vocabulary
-  int64_t cluster = 1;                       // blocks of threads that are to share an operand
+  int64_t cluster = 1;                       // how many thread blocks should share an operand
 };
 
 /// The tiles of logits that kernels of one program hold.
@@ -25,7 +25,7 @@ struct LogitTiles {
   int64_t count = 1;                         // of the tiles that a kernel holds at a time, those of Dense inputs among them
   bool drawsRandomNumbers = false;
 };
-/// The most columns that each of them may have, and what leaves no registers for more.
+/// The most columns that each of these tiles may have, and the reason: what needs the registers.
 struct ColumnLimit {
   int64_t most = INT64_MAX;
   std::string_view reason;

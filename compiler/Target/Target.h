@@ -35,7 +35,7 @@ struct LogitTiles;
 struct Product;
 struct TileSizes;
 
-/// What a target has instructions for.
+/// The mathematical instructions that a target has.
 struct MathInstructions {
   bool hasFma = true, hasRounding = true;
   bool hasApproximateExp2 = false; // Target::approximateExp2
@@ -88,26 +88,26 @@ public:
   Target(const Target &) = delete;
   Target &operator=(const Target &) = delete;
 
-  /// What comes after the prefix of the backend in the name: "avx2". The same text for the same
-  /// code.
+  /// The part of the target's name after the backend's prefix: "avx2". Targets with the same code
+  /// have the same text.
   virtual std::string features() const = 0;
   virtual TargetFacts facts() const = 0;
   virtual TileList tileTable() const = 0;
-  /// Why kernels cannot have such tiles; "" where they can.
+  /// The reason why kernels cannot have such tiles; "" if they can.
   virtual std::string refuseTiles(const TileSizes &sizes) const = 0;
-  /// 'threads' are those of the host that a call may use.
+  /// The rates for the cost model. 'threads': the threads of the host that a call may use.
   virtual Machine machine(int64_t threads) const = 0;
-  /// Figures of the chip by name, in units, hertz, bytes and operations a second; empty where its
-  /// name fixes none.
+  /// Figures of the chip, by name: numbers of units, hertz, bytes, operations a second. Empty if
+  /// the target's name does not determine a chip.
   virtual std::vector<std::pair<std::string_view, double>> chipFigures() const { return {}; }
 
   // ---- products of matrices (compiler/Target/Products.h)
-  // A target that says nothing computes them by loops.
-  /// How a product is computed: conversions of the target have this algorithm for such tiles.
+  // A target that overrides none of these computes products with loops.
+  /// The algorithm of a product. The target's conversion must have it for such tiles.
   virtual Algorithm productAlgorithm(const Product &product) const;
-  /// How wide tiles of logits may be.
+  /// The most columns that tiles of logits may have.
   virtual ColumnLimit limitLogitColumns(const LogitTiles &tiles) const;
-  /// Columns of the tiles of a gradient with so many hidden entries, at most 'most'.
+  /// The number of columns of tiles of a gradient with 'hidden' hidden entries; at most 'most'.
   virtual int64_t gradientColumns(mlir::Type operand, int64_t hidden, int64_t most) const;
   /// Steps of a block of the shared axis, where the tiles of a schedule have 'steps'.
   virtual int64_t productDepth(Algorithm algorithm, int64_t steps) const;
@@ -115,9 +115,9 @@ public:
   virtual int64_t blocksTogether(Algorithm algorithm) const;
 
   // ---- instructions of the stage `device` that only some targets have
-  /// x * 2^power, rounded once. Null where there is no instruction for it on the type of 'x'.
+  /// x * 2^power, rounded once. Null if the target has no such instruction for the type of 'x'.
   virtual mlir::Value scaleByPowerOf2(mlir::ImplicitLocOpBuilder &b, mlir::Value x, mlir::Value power) const;
-  /// 2^x, off by 2^-22 of itself, and 0 where that is below the normal range. Null where
+  /// 2^x with a relative error of 2^-22; 0 if the result is below the normal range. Null if
   /// facts().math.hasApproximateExp2 is false.
   virtual mlir::Value approximateExp2(mlir::ImplicitLocOpBuilder &b, mlir::Value x) const;
 
@@ -128,10 +128,10 @@ public:
   /// Code of a module of the device stage, which is changed in place. Fails with a diagnostic;
   /// throws Cancelled.
   virtual llvm::FailureOr<std::string> emitCode(mlir::ModuleOp device, Cancellation *cancellation) const = 0;
-  /// This target, where its code comes from LLVM IR: then there is a stage `llvm`.
+  /// This target, if LLVM generates its code: then there is a stage `llvm`. Otherwise null.
   virtual const LLVMTarget *asLLVM() const { return nullptr; }
-  /// What the threads of a kernel of the stage `tiles` will do, where the device checks that; else
-  /// nothing.
+  /// The predicted work of the threads of a kernel in stage `tiles`. Empty for devices that do not
+  /// count work.
   virtual KernelWork predictWork(KernelOp kernel) const;
 
   /// "cpu:avx2".

@@ -11,19 +11,20 @@ class MLIRContext;
 } // namespace mlir
 
 namespace logitile {
-/// Many times what the largest program takes. The limits of the shell hold where they are lower.
+/// The limits of a confined process. They are many times what the largest program takes. Lower
+/// limits of the shell stay in force.
 inline constexpr int64_t kConfinedBytes = int64_t(8) << 30;
 inline constexpr int64_t kConfinedSeconds = 600; // of processor time
 
-/// For a process that only turns texts into texts, before anything else. A crash, a request for too
-/// much memory, and a loop without an end become an error that says what was being done, and exit
-/// status 1.
+/// Confines this process, which must only turn texts into texts. It must be called first. From then
+/// on, a crash, a request for too much memory or an endless loop ends the process with exit status
+/// 1 and an error that says what was being done.
 void confineProcess();
-/// Errors of a confined process name this stage, of the text that it reads.
+/// Sets the stage that errors of a confined process name: the stage of the text that it reads.
 void noteStage(Stage stage);
-/// In a confined process: errors name the pass that runs in this context, and its op. Does nothing
-/// elsewhere.
+/// In a confined process, errors then name the pass that is running in this context, and its op.
+/// Does nothing in other processes.
 void notePasses(mlir::MLIRContext &context);
-/// The same for contexts that others make from this registry.
+/// The same for contexts that are created from this registry.
 void notePasses(mlir::DialectRegistry &registry);
 } // namespace logitile

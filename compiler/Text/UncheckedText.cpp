@@ -59,7 +59,7 @@ private:
   StringRef nameAt() const {
     return text.substr(at).take_while([](char c) { return llvm::isAlnum(c) || StringRef("#!_$.-").contains(c); });
   }
-  /// `#name = ...`: what stands behind it counts where the name is used.
+  /// `#name = ...`: what stands after it counts where the name is used.
   void beginAlias() {
     endAlias();
     alias = nameAt();

@@ -5,10 +5,10 @@
 #include <string>
 
 namespace logitile {
-/// Text of MLIR whose numbers or nesting its parser would follow wherever they lead. "" where there
-/// is nothing of the kind, else "place:line:column: reason".
+/// Searches a text for numbers or nesting that MLIR's parser would follow without a limit. "" if
+/// there are none, else "place:line:column: reason".
 std::string findUnparsable(llvm::StringRef text, llvm::StringRef place);
-/// Ops and types that were parsed, but not verified yet: verifiers and conversions would not
-/// survive some. Fails with an error at the op.
+/// Checks ops and types after parsing and before verification: some of them would crash verifiers
+/// and conversions. Fails with an error at the op.
 mlir::LogicalResult checkParsed(mlir::ModuleOp module);
 } // namespace logitile

@@ -9,8 +9,8 @@ class Module;
 
 namespace logitile {
 /// Prints 'module' as the stage `llvm`, without debug information. The origins of a line are the
-/// places of its instruction, which lie in the file 'before'. Afterwards that line is the place of
-/// the instruction.
+/// debug locations of its instruction, which are lines of the stage called 'before'. Afterwards,
+/// the debug location of each instruction is its own line of this text.
 TracedStage traceInstructions(llvm::Module &module, const std::string &before);
 
 /// The assembly of a module that traceInstructions has seen, as the stage 'name'.

@@ -227,15 +227,15 @@ NodeRef ReverseMode::through(NodeRef adjoint, F f, Done &done) {
   return result;
 }
 
-/// The sum over the vocabulary, behind a condition per token: it still guards what is multiplied
-/// next.
+/// The sum over the vocabulary, guarded by a condition per token: it still guards what is
+/// multiplied next.
 NodeRef ReverseMode::sumOf(NodeRef value, bool verbatim) {
   if (!value->is(NodeOp::Select) || value->operand(0)->varying || !hasGuard(value))
     return g.sum(value, verbatim);
   return g.select(value->operand(0), sumOf(value->operand(1), verbatim), sumOf(value->operand(2), verbatim));
 }
 
-/// The sum of 'value' over the vocabulary or a list, behind the question whether any entry takes
+/// The sum of 'value' over the vocabulary or a list, guarded by whether any entry takes
 /// the branch that 'value' comes from: if none does, the sum of 0 may be multiplied next with what
 /// makes 'x' infinite.
 NodeRef ReverseMode::whereAnyTakes(NodeRef x, NodeRef value, NodeRef sum) {

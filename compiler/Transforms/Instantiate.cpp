@@ -88,11 +88,11 @@ private:
   }
   void bindScalar(BlockArgument argument, ScalarRole role, OpBuilder &builder, Location loc) {
     auto constant = [&](Attribute value) { values[argument] = {arith::ConstantOp::create(builder, loc, cast<TypedAttr>(value))}; };
-    bool isFirst = role == ScalarRole::VocabSplitFirst, isBehind = role == ScalarRole::VocabSplitEnd;
+    bool isFirst = role == ScalarRole::VocabSplitFirst, isEnd = role == ScalarRole::VocabSplitEnd;
     std::optional<ArrayRef<int64_t>> vocabSplits = launch.getVocabSplits();
-    if ((isFirst || isBehind) && vocabSplits)
-      return constant(builder.getIndexAttr((*vocabSplits)[isBehind]));
-    if ((isFirst || isBehind) && !enclosing(Axis::VocabSplits))
+    if ((isFirst || isEnd) && vocabSplits)
+      return constant(builder.getIndexAttr((*vocabSplits)[isEnd]));
+    if ((isFirst || isEnd) && !enclosing(Axis::VocabSplits))
       return constant(builder.getIndexAttr(isFirst ? 0 : llvm::divideCeil(shape.programColumns(), shape.vocabSplit())));
     if (role == ScalarRole::Accumulate && (launch.getAccumulate() == Accumulate::Never || launch.getAccumulate() == Accumulate::Always))
       return constant(builder.getBoolAttr(launch.getAccumulate() == Accumulate::Always));

@@ -3,7 +3,7 @@
 #include "dialect/Logitile.h"
 
 namespace logitile {
-/// Makes backward finishes of no sweep part of the forward finishes right before them. The program
-/// has to be one whose cotangents are known from the start.
+/// Joins each backward finish that belongs to no sweep with the forward finish right before it. The
+/// program's cotangents must be known from the start.
 void joinFinishes(ProgramOp program);
 } // namespace logitile

@@ -138,7 +138,7 @@ private:
     for (int64_t list : llvm::seq<int64_t>(current.getPlaces().size()))
       yieldList(list);
   }
-  /// A finish of 'list' of the sweep, behind the others, that gives its values and its indices.
+  /// A finish of 'list' of the sweep, after the others, that gives its values and its indices.
   /// Whose it is, is to be said.
   FinishOp addList(StringRef name, Phase phase, FlatSymbolRefAttr sweep, int64_t list) {
     builder.setInsertionPointAfter(lists.empty() ? state : lists.back());

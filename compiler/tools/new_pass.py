@@ -68,7 +68,7 @@ def flag_of(name: str) -> str:
 
 
 def with_definition(text: str, definition: str) -> str:
-    """Passes.td with one more pass, behind the others."""
+    """Passes.td with one more pass, after the others."""
     head, end, tail = text.rpartition("#endif")
     if not end:
         sys.exit("new_pass: Passes.td does not end in #endif")
@@ -76,10 +76,10 @@ def with_definition(text: str, definition: str) -> str:
 
 
 def with_source(text: str, source: str) -> str:
-    """CMakeLists.txt with one more source, behind the last one of Transforms/."""
+    """CMakeLists.txt with one more source, after the last one of Transforms/."""
     places = list(re.finditer(r"Transforms/[\w/]+\.cpp", text))
     if not places:
-        sys.exit("new_pass: CMakeLists.txt has no source in Transforms/ to stand behind")
+        sys.exit("new_pass: CMakeLists.txt has no source in Transforms/ to stand after")
     end = places[-1].end()
     return f"{text[:end]}\n  {source}{text[end:]}"
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 namespace logitile {
-/// Of a vocabulary and of hidden states. Numbers of entries have 32 bits, also behind the last
+/// Of a vocabulary and of hidden states. Numbers of entries have 32 bits, also beyond the last
 /// tile; and a number of tokens times this, times the bytes of an element, still says how much
 /// memory is needed.
 inline constexpr int64_t kMostExtent = (int64_t(1) << 31) - (int64_t(1) << 16);

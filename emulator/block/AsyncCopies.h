@@ -16,21 +16,22 @@ public:
   };
   void reset();
   void issue(const Copy &copy);
-  /// Closes a group at a time of the block.
+  /// Makes the copies since the last call a group. 'now' is the time of the block.
   void commit(uint32_t now);
-  /// Lands all but the last 'groups' committed ones. Returns the time up to which copies are done.
+  /// Finishes all copies except those of the last 'groups' groups. Returns the time up to which
+  /// copies are done.
   uint32_t waitGroups(uint32_t groups);
-  /// Lands everything, also what no group holds.
+  /// Finishes all copies, including those in no group.
   uint32_t waitAll(uint32_t now);
 
-  /// Has 'mbarrier' arrived at once all copies so far have landed.
+  /// Promises an arrival at 'mbarrier' when all copies so far have finished.
   void arriveLater(uint32_t mbarrier, uint32_t now, const Op &op);
   struct Arrival {
     uint32_t mbarrier, time;
-    const Op *op; // that promised it
+    const Op *op; // the instruction that promised it
   };
   bool hasArrival() const { return !arrivals.empty(); }
-  /// Lands what the oldest promise waits for.
+  /// Finishes the copies that the oldest promise waits for, and returns its arrival.
   Arrival takeArrival();
 
 private:

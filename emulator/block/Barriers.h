@@ -16,21 +16,21 @@ struct NamedBarrier {
   std::vector<const Op *> places; // per warp, where its first lane arrived
 };
 
-/// An mbarrier: a phase ends when all arrivals and all announced bytes have come.
+/// An mbarrier. A phase ends when all arrivals have come and all announced bytes have been copied.
 struct Mbarrier {
   struct Waiter {
     uint32_t thread, phase; // the phase whose end it waits for
   };
   uint32_t expected = 0, phase = 0;
-  int64_t pending = 0, bytes = 0; // bytes may come before they are announced: then there are fewer than none
+  int64_t pending = 0, bytes = 0; // bytes may be copied before they are announced: then 'bytes' is negative
   Gathering gathering;
   ClockRef completed; // what is known once the last phase has ended
   std::vector<Waiter> waiters;
   uint32_t initThread = 0, initTime = 0, initOp = 0;
-  uint32_t landing = 0; // number of the actor that its bulk copies are
-  bool isFenced = false; // so that the asynchronous proxy may use it
-  /// The last bulk copy that has landed, as a time of its actor. Whoever waits for the mbarrier
-  /// knows of those before it too.
+  uint32_t landing = 0; // the number of the actor for bulk copies that this mbarrier counts
+  bool isFenced = false; // whether a fence allows the asynchronous proxy to use it
+  /// The last bulk copy that has finished, as a time of its actor. A thread that waits for the
+  /// mbarrier is ordered after the earlier copies too.
   struct Landed {
     const Op *op = nullptr;
     const Thread *thread = nullptr;

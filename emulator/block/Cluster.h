@@ -14,34 +14,34 @@ struct ClusterBarrier {
 
 class Cluster {
 public:
-  /// Room for clusters of 'launch'.
+  /// Allocates what clusters of 'launch' need.
   explicit Cluster(const LaunchContext &launch);
   /// Whether there was memory for stacks and shared memory.
   bool isValid() const;
   bool isInterrupted() const;
-  /// Runs its blocks to their ends, of which the first has this index. False where a fault or an
-  /// interrupt stopped them.
+  /// Runs the blocks of the cluster whose first block has this index until they end. False if a
+  /// fault or an interrupt stopped them.
   bool run(std::array<uint32_t, 3> firstIndex);
 
   uint32_t size() const { return static_cast<uint32_t>(blocks.size()); }
   Block &at(uint32_t rank) { return blocks[rank]; }
   /// The block whose shared memory is at or near an address; null where there is none.
   Block *blockAt(const void *address);
-  /// Of threads that have not ended.
+  /// The number of threads that have not ended.
   uint32_t live() const;
 
   struct Turn {
     Block *block;
     uint32_t thread;
   };
-  /// Whose turn is next after a thread of 'from', which may ask for those of other blocks first;
-  /// none where all that have not ended wait for each other.
+  /// The thread that runs next, after a thread of 'from'. 'othersFirst': threads of other blocks
+  /// are preferred. None if all threads that have not ended wait for each other.
   std::optional<Turn> takeNext(Block &from, bool othersFirst);
   bool progressEngines();
-  /// Something has happened that others may wait for.
+  /// Records that something has happened for which other threads may wait.
   void noteProgress();
   void reportDeadlock();
-  /// Goes back to who runs the cluster.
+  /// Switches back to the caller of 'run'.
   [[noreturn]] void leave();
   /// The barrier goes on without a thread that ends.
   void leaveBarrier(const Thread &thread);

@@ -10,20 +10,19 @@
 namespace logitile::emulator {
 struct Touched;
 
-/// How global memory starts out.
+/// Whether global memory is initialised when it is added.
 enum class Contents { defined, undefined };
 
 class GlobalMemory {
 public:
-  /// Makes 'bytes' at 'data' known under a name. Bytes of undefined contents must be written before
-  /// they are read.
+  /// Adds a buffer of 'bytes' bytes at 'data', with a name. A buffer with undefined contents must
+  /// be written before it is read.
   void add(std::string name, void *data, size_t bytes, Contents contents = Contents::defined);
 
   struct Buffer;
   /// The buffer that holds all of these bytes, or null.
   Buffer *find(const void *address, uint64_t bytes);
-  /// The buffer that lies nearest to the address, with the distance: how far outside of it an
-  /// access is.
+  /// A text about an address outside of all buffers: the nearest buffer, and the distance from it.
   std::string describe(const void *address) const;
   static uint64_t offsetIn(const Buffer &buffer, const void *address);
   static const std::string &nameOf(const Buffer &buffer);
@@ -34,7 +33,7 @@ public:
     releases.clear();
   }
   uint32_t startBlock() { return nextBlock++; }
-  /// The place in its launch of a block that 'startBlock' has numbered.
+  /// The linear index, in its launch, of the block with a number of 'startBlock'.
   uint32_t linearIndexOf(uint32_t block) const { return block - firstBlock; }
   void check(Block &block, const Access &access, Buffer &buffer, uint64_t offset, uint64_t bytes);
 

@@ -7,8 +7,8 @@
 #include <unordered_map>
 
 namespace logitile::emulator {
-/// Volatile and atomic accesses are strong, for the threads of their block or of the device. Two
-/// that are strong for each other's thread do not race.
+/// Volatile and atomic accesses are strong: for the threads of their block, or for all threads of
+/// the device. Two accesses do not race if each is strong for the thread of the other.
 enum class Strength : uint8_t { weak, block, device };
 constexpr uint32_t kScopes = 2; // block and device
 
@@ -31,18 +31,18 @@ inline bool areStrong(Strength one, Strength other, bool isOneBlock) {
   return weaker == Strength::device || (isOneBlock && weaker == Strength::block);
 }
 
-/// By scope: what a thread knew when it came to its last fence, or what it may know once it comes
-/// to the next.
+/// Clocks by scope: what a thread knew at its last fence, or what it may know after its next fence.
 using ByScope = std::array<ClockRef, kScopes>;
 
-/// What strong writes hand on to those who read their values.
+/// For each word, the clocks that a thread acquires when it reads the value of a strong write.
 class Releases {
 public:
   void clear() { words.clear(); }
-  /// A write to a word by a thread of 'block'. Updates keep what earlier writes have handed on.
+  /// Records a write to a word by a thread of 'block'. 'isUpdate': an atomic update, which keeps
+  /// the clocks of earlier writes.
   void write(uintptr_t word, uint32_t block, ByScope given, bool isUpdate);
-  /// What a thread of 'block' reads with the word, for those who acquire in which scope; null where
-  /// there is nothing.
+  /// The clock that a thread of 'block' can acquire by reading the word; null if there is none.
+  /// Sets 'scope' to the scope in which it has to acquire.
   ClockRef read(uintptr_t word, uint32_t block, Strength &scope) const;
 
 private:
@@ -57,7 +57,7 @@ private:
 ClockRef everythingOf(Thread &thread);
 
 struct Access;
-/// Has a strong access hand on or take what it orders.
+/// Does the synchronisation of a strong access: a write releases, a read acquires.
 void synchronise(const Access &access, Releases &releases, const void *address);
 /// An instruction that is only a fence.
 void fence(Thread &thread, const Op &op, Slot *frame);

@@ -35,24 +35,24 @@ struct Actors {
   std::string nameOf(uint32_t actor) const;
 };
 
-/// The latest time of each actor of a block that somebody has synchronised with.
+/// For each actor of a block, the latest time with which a thread has synchronised.
 using Times = std::vector<uint32_t>;
-/// Those of one block.
+/// The times of the actors of one block.
 struct Known {
   Times times;
   Times fenced = {}; // the part of the times that fences have shown to the asynchronous proxy; shorter: 0
   bool isFenced(uint32_t actor, uint32_t time) const { return actor < fenced.size() && time <= fenced[actor]; }
 };
-/// Those of the owner's block, and of other blocks of the launch by their numbers. Never changed
-/// once shared.
+/// The times of the owner's block, and those of other blocks of the launch, by number. A clock is
+/// never changed after it has been shared.
 struct Clock : Known {
   std::map<uint32_t, std::shared_ptr<const Known>> blocks = {};
 };
 using ClockRef = std::shared_ptr<const Clock>;
-/// What a clock of 'block' means to a thread of another one; null for null.
+/// A clock of 'block' as a thread of another block sees it; null for null.
 ClockRef asOfOther(const ClockRef &clock, uint32_t block);
 
-/// What a thread knows: a shared clock, and of its own engine possibly more.
+/// What a thread knows: a shared clock, and possibly later times of its own engines.
 struct Knowledge {
   ClockRef clock;
   uint32_t copies = 0; // its own copies are done up to this time
@@ -61,16 +61,16 @@ struct Knowledge {
   uint32_t fenced = 0; // fences have shown its own writes to the asynchronous proxy up to this time
 };
 
-/// What those who arrived at a barrier know together.
+/// The joined knowledge of the threads that have arrived at a barrier.
 class Gathering {
 public:
-  /// Adds what 'thread' knows and, of itself, everything up to 'now'.
+  /// Adds the knowledge of 'thread', and everything that 'thread' itself has done up to 'now'.
   void add(const Actors &actors, uint32_t thread, const Knowledge &knowledge, uint32_t now);
   /// Adds that an engine has done everything up to 'time'.
   void addEngine(const Actors &actors, uint32_t engine, uint32_t time);
-  /// Adds what somebody of another block knows.
+  /// Adds the clock of a thread of another block.
   void addOther(const ClockRef &other);
-  /// The clock so far, for those who leave; the next round starts empty.
+  /// Returns the joined clock for the threads that leave. The next round starts empty.
   ClockRef take();
 
 private:

@@ -6,7 +6,8 @@
 #include <memory>
 
 namespace logitile::emulator {
-/// Saves the running fiber's stack pointer in 'from' and goes on where 'to' was saved.
+/// Saves the running fiber's stack pointer in 'from', and resumes the fiber whose stack pointer is
+/// 'to'.
 extern "C" void logitileSwitchFiber(void **from, void *to);
 
 /// A stack for each of 'count' fibers, each with a page below it that may not be touched.
@@ -17,13 +18,13 @@ public:
   FiberStacks(const FiberStacks &) = delete;
   FiberStacks &operator=(const FiberStacks &) = delete;
 
-  /// False where the machine gave no memory.
+  /// False if there was not enough memory.
   bool isValid() const { return memory != nullptr; }
   /// The saved stack pointer of a fiber that starts in 'function', which must not return.
   void *start(uint32_t fiber, void (*function)());
   bool holds(uint32_t fiber, const void *address, size_t bytes) const;
-  /// Bytes of a fiber's stack below an address in it that its local memory may take; the rest is
-  /// the emulator's own.
+  /// The bytes of a fiber's stack below an address that the kernel's local memory may use. The rest
+  /// of the stack is for the emulator.
   size_t left(uint32_t fiber, const void *address) const;
   /// Local memory of a thread: CUDA programming guide, table of technical specifications.
   static constexpr size_t kLocalBytes = 512 * 1024;
@@ -33,8 +34,8 @@ private:
   size_t totalBytes = 0;
 };
 
-/// Launches of one call run one after another and take the same stacks: new ones cost as much as
-/// running a short kernel.
+/// Stacks that all launches of one call use, one after the other. Allocating new stacks would take
+/// as long as running a short kernel.
 class KeptStacks {
 public:
   /// Stacks for at least 'count' fibers, until the next call.

@@ -55,8 +55,8 @@ struct Op {
 /// What instruments a load, store or atomic operation.
 enum class AccessKind : uint32_t { read, write, atomic };
 
-/// Instructions of a warp that share one meeting: nothing that happens between them can be told
-/// apart.
+/// Neighbouring instructions of a warp that share one meeting: the lanes wait once for all of them,
+/// because nothing observable happens between them.
 struct Meet {
   struct Member {
     const Op *op;

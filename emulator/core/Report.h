@@ -45,7 +45,7 @@ const char *nameOf(Fault fault);
 enum class Space { none, shared, global };
 const char *nameOf(Space space);
 
-/// One of those involved in a fault.
+/// A thread or engine that is involved in a fault.
 struct Party {
   std::string who;         // "thread 33 (warp 1, lane 1)" or "copy engine of thread 33"
   std::string action;      // "write", "read", "waits"
@@ -72,13 +72,13 @@ using Counters = KernelCounters;
 /// Collects reports; the same fault at the same pair of instructions is counted, not repeated.
 class Findings {
 public:
-  /// Returns whether a report for this fault at these two instructions stands already, after
-  /// counting it.
+  /// If there is a report for this fault at these two instructions, counts it once more. Returns
+  /// whether there is one.
   bool isKnown(Fault fault, uint32_t op, uint32_t other);
   void add(Report report, uint32_t op, uint32_t other);
   bool isEmpty() const { return reports.empty(); }
-  /// Races first: others may follow from them. Reads of what nobody has written, which may follow
-  /// from anything, come last.
+  /// Returns the reports. Races come first, because they may cause other faults. Reads of
+  /// uninitialised memory come last, because any other fault may cause them.
   std::vector<Report> take();
 
 private:

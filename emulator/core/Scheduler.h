@@ -12,12 +12,12 @@ public:
   void reset(uint32_t warps, uint64_t seed);
   void add(uint32_t thread) { add(thread / 32, 1u << thread % 32); }
   void add(uint32_t warp, uint32_t lanes);
-  /// Takes a thread out, after 'current' in its warp if that is possible; none where nobody can
-  /// run.
+  /// Removes and returns the thread that runs next: if possible, the next one after 'current' in
+  /// its warp. None if no thread can run.
   std::optional<uint32_t> take(uint32_t current);
-  /// Whether schedules are random, and then a coin with one head in 'sides'.
+  /// In random schedules, true with probability 1 / 'sides'; otherwise false.
   bool tossed(uint32_t sides) { return isRandom && random(sides) == 0; }
-  /// Below 'candidate'; 0 where schedules are not random.
+  /// A random number below 'bound'; 0 if schedules are not random.
   uint32_t random(uint32_t bound);
 
 private:

@@ -5,7 +5,7 @@
 #include <string_view>
 
 namespace logitile::emulator {
-/// The instruction behind an intrinsic "llvm.nvvm.<name>"; none where the emulator has no such
+/// The instruction of an intrinsic "llvm.nvvm.<name>"; none where the emulator has no such
 /// instruction.
 std::optional<Instruction> findInstruction(std::string_view name);
 } // namespace logitile::emulator

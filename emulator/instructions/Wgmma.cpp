@@ -1,6 +1,6 @@
 // Wgmma.cpp - wgmma.mma_async with its fence and groups. Each warp computes its own 16 rows of the
-// 64, when it waits for them: the other warps of its warpgroup may be behind. PTX promises
-// completion only to threads that wait, so each warp has to.
+// 64, when it waits for them: the other warps of its warpgroup may be at an earlier instruction.
+// PTX promises completion only to threads that wait, so each warp has to.
 #include "emulator/block/Access.h"
 #include "emulator/core/Families.h"
 #include "emulator/core/Numbers.h"
@@ -261,7 +261,7 @@ void waitProducts(Warp &warp, const Op &op, Slot *const *frames, uint32_t mask) 
     const uint32_t lane = std::countr_zero(left);
     Knowledge &knowledge = warp.block->threads[warp.index * 32 + lane].knowledge;
     knowledge.products = std::max(knowledge.products, done);
-    const std::vector<uint32_t> &operands = op.instruction.operands; // behind the count of groups: results, and what they repeat
+    const std::vector<uint32_t> &operands = op.instruction.operands; // after the count of groups: results, and what they repeat
     for (size_t i = 1; i + 1 < operands.size(); i += 2)
       frames[lane][operands[i]] = frames[lane][operands[i + 1]];
   }

@@ -38,7 +38,7 @@ std::optional<size_t> registerOffset(StringRef name) {
   return *start + sizeof(uint32_t) * (axis[0] - 'x');
 }
 
-/// Bits of lanes before or behind one, and itself: PTX ISA, "%lanemask_le" and its like. Null for
+/// Bits of lanes before or after one, and itself: PTX ISA, "%lanemask_le" and its like. Null for
 /// an unknown name.
 Value *laneMask(IRBuilderBase &builder, StringRef name, Value *own) {
   Value *before = builder.CreateSub(own, builder.getInt32(1));

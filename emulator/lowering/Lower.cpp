@@ -49,7 +49,7 @@ void addUsers(const Value &value, Functions &functions) {
 
 /// Offsets of shared variables. A function may run in several kernels, so a variable has one offset
 /// in all; two that no kernel uses together may share their place. Those without a size of their
-/// own, the dynamic ones, start behind the others.
+/// own, the dynamic ones, start after the others.
 class SharedLayout {
 public:
   explicit SharedLayout(Module &module) {
@@ -116,7 +116,7 @@ AttrBuilder byValueOf(const Argument &parameter) {
   return attributes;
 }
 
-/// Handlers write memory behind the back of what attributes and metadata promised about the kernel.
+/// Handlers write memory in ways that attributes and metadata of the kernel rule out.
 /// What is passed by value remains: it says how a caller passes it.
 void dropPromises(Function &function) {
   std::vector<AttrBuilder> byValue;

@@ -38,7 +38,7 @@ inline std::vector<std::string_view> split(std::string_view text, char separator
   return parts;
 }
 
-/// A statement without the semicolon behind it.
+/// A statement without its semicolon.
 inline Statement readStatement(std::string_view text) {
   const size_t space = text.find_first_of(" \t\n");
   Statement statement{split(text.substr(0, space), '.'), {}};

@@ -63,7 +63,7 @@ const void *attribute(const xla::Frame &frame, std::string_view name, int kind) 
   return nullptr;
 }
 
-/// Which call the frame is. The first argument has the tokens, and behind them as many axes as the
+/// Which call the frame is. The first argument has the tokens, and after them as many axes as the
 /// constant "rest" says.
 std::optional<PlaceView> placeOf(const xla::Frame &frame, int device) {
   const auto *key = static_cast<const xla::Text *>(attribute(frame, "head", xla::kText));

@@ -268,7 +268,7 @@ class Plan:
 
     @property
     def interval(self) -> tuple[int, int]:
-        """Numbers of tokens that it serves: first, and the one behind the last."""
+        """Numbers of tokens that it serves: the first, and the end (exclusive)."""
 
     def save(self, options: CallOptions) -> bytes:
         """Bytes for `Engine.load`. With them goes how calls reduce the loss and tell ignored

@@ -17,6 +17,11 @@ from .language.definition import Loss
 __all__ = ("LinearLoss",)
 
 
+def __dir__() -> list[str]:
+    """The public names; what this module imports for itself is left out."""
+    return sorted(__all__)
+
+
 class LinearLoss(Module):
     """A linear layer to the vocabulary together with a loss of its logits, which are not stored.
 

@@ -7,6 +7,14 @@ from __future__ import annotations
 import io
 import re
 
+__all__ = ("filecheck",)
+
+
+def __dir__() -> list[str]:
+    """The public names; what this module imports for itself is left out."""
+    return sorted(__all__)
+
+
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
 

@@ -1,5 +1,5 @@
-// CApi.h - shared by the files of the C interface: objects behind its handles, and the guard around
-// every function. The interface itself is logitile.h.
+// CApi.h - shared by the files of the C interface: the objects that its handles name, and the guard
+// around every function. The interface itself is logitile.h.
 #pragma once
 #include "runtime/engine/Engine.h"
 #include "runtime/logitile.h"
@@ -25,17 +25,17 @@ struct lt_saved {
 namespace logitile {
 /// Keeps the error for lt_last_error and returns its code.
 lt_code report(const Status &status) noexcept;
-/// The same for the exception that is being handled.
+/// Keeps the error of the exception that is being handled, and returns its code.
 lt_code reportException() noexcept;
-/// What lt_set_interrupt set for this thread.
+/// The interrupt that lt_set_interrupt has set for this thread.
 Interrupt interruptOfThread();
 /// A plan that belongs to the caller.
 lt_plan *newPlan(const std::shared_ptr<Engine> &engine, PlanUse use);
-/// A copy that belongs to the caller.
+/// A copy of 'text' that belongs to the caller.
 lt_text textOf(std::string_view text);
 
-/// Runs the body of a function of the interface. Exceptions end here: those of this library mean
-/// nothing outside.
+/// Runs the body of a function of the interface. An exception becomes an error code, because
+/// callers in C cannot catch it.
 template <typename Body> lt_code guarded(Body body) noexcept {
   try {
     return report(body());

@@ -5,6 +5,6 @@
 #include "runtime/support/Status.h"
 
 namespace logitile {
-/// An error where the members of 'given' have impossible values, or do not go together.
+/// A copy of 'given'. An error if its members have impossible values, or contradict each other.
 Result<Request> copyRequest(const lt_request &given);
 } // namespace logitile

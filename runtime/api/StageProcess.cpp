@@ -18,7 +18,7 @@ using namespace logitile;
 
 /// Asks for a plan in the place of a stage.
 constexpr std::string_view kRun = "run";
-/// The first byte of an answer; behind kRefused stand the stage that failed, a line break and the
+/// The first byte of an answer; after kRefused come the stage that failed, a line break and the
 /// error.
 constexpr char kMade = '+', kRefused = '-';
 

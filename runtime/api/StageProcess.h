@@ -1,16 +1,16 @@
 // StageProcess.h - makes stages from unchecked texts in another process, because some texts make
-// LLVM and MLIR end theirs. This is a separate program rather than a fork: after a fork, a child
-// may wait for ever for a lock that another thread of the parent held.
+// LLVM or MLIR end the process. This is a separate program rather than a fork: after a fork, a
+// child may wait for ever for a lock that another thread of the parent held.
 #pragma once
 #include "compiler/Stages.h"
 #include "runtime/support/Status.h"
 #include <string>
 
 namespace logitile {
-/// Engine::stageText in a process of the program logitile-stage. An error where that process ends
-/// before it has an answer.
+/// Runs Engine::stageText in a process of the program logitile-stage. An error if that process ends
+/// without an answer.
 Result<std::string> stageInProcess(const std::string &text, Stage from, Stage to, const std::string &kernel);
-/// Engine::planBytes in such a process.
+/// Runs Engine::planBytes in such a process.
 Result<std::string> planInProcess(const std::string &text, Stage from, const std::string &target);
 /// The main function of that program. Its arguments are two stages and a kernel, or a stage, "run"
 /// and a target. The text is its standard input.

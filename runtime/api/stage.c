@@ -1,4 +1,5 @@
-/* stage.c - the program logitile-stage. Reads a text that nobody has checked, so that no other process has to. */
+/* stage.c - the program logitile-stage. It reads an unchecked text, so that no other process has to
+ * read it. */
 #include "runtime/logitile.h"
 
 int main(int count, char **arguments) { return lt_stage_main(count, arguments); }

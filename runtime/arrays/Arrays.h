@@ -30,36 +30,36 @@ struct Array {
 std::string describe(const Array &array);
 /// "[4, 17]"
 std::string shapeText(std::span<const int64_t> shape);
-/// The position of a token in the leading dimensions, with an entry behind it unless that is
-/// negative: "[3, 17]"; "" where there are no dimensions.
+/// The position of a token in the leading dimensions, as text: "[3, 17]". 'entry' is appended
+/// unless it is negative. "" if there are no dimensions.
 std::string positionText(int64_t token, std::span<const int64_t> leading, int64_t entry = -1);
 
-/// The array of that name, null where there is none.
+/// The array called 'name'; null if there is none.
 const Array *findArray(std::span<const Array> arrays, std::string_view name);
-/// The array that a caller gives for a part of a projection or for an input, or for its gradient;
-/// null where there is none. Callers name the hidden states of projection z "z.hidden", and where
-/// there is no other projection "hidden". Nothing else reads such names.
+/// The caller's array for an input or for a part of a projection, or for its gradient; null if
+/// there is none. The hidden states of projection z are called "z.hidden", or "hidden" if there is
+/// no other projection. Only this function reads such names.
 const Array *findOperand(std::span<const Array> arrays, const LaunchPlan &plan, OperandPart part, std::string_view owner);
-/// The shortest of these names, for errors.
+/// The shortest name of such an array, for errors.
 std::string operandName(const LaunchPlan &plan, OperandPart part, std::string_view owner);
 
-/// How the tokens of one array lie in memory: leading dimensions, neighbours merged where they lie
-/// evenly.
+/// The layout of an array's tokens in memory: its leading dimensions. Neighbouring dimensions are
+/// merged if one stride describes both.
 class TokenLayout {
 public:
   TokenLayout(std::span<const int64_t> shape, std::span<const int64_t> strides);
 
-  /// All tokens lie evenly: token t is at t * stride().
+  /// Whether one stride describes all tokens: token t is at t * stride().
   bool isEven() const { return count == 1; }
   int64_t stride() const { return dimensions[count - 1].stride; }
-  /// The largest number that divides every offset; 0 where all tokens lie at the same place.
+  /// The largest number that divides every offset; 0 if all tokens are at the same place.
   int64_t unit() const;
   /// The smallest and largest offset of a token, in elements.
   int64_t smallestOffset() const;
   int64_t largestOffset() const;
 
-  /// Calls 'visit' with runs of tokens that lie evenly, in order: first token, number of tokens,
-  /// offset of the first. Within a run they are stride() apart. There must be at least one token.
+  /// Calls 'visit' with runs of tokens that are stride() apart, in order: the first token, the
+  /// number of tokens, the offset of the first one. There must be at least one token.
   template <typename Visit> void forRuns(Visit visit) const;
 
   struct Dimension {

@@ -6,18 +6,19 @@
 namespace logitile {
 /// What the checks of integers depend on.
 struct IntegerRules {
-  int64_t vocab = 0;                  // what indices must lie in
+  int64_t vocab = 0;                  // indices must be from 0 to below this
   std::string_view ignore;            // the input that tells ignored tokens
-  std::optional<int64_t> ignoreIndex; // what its tokens, and entries of any input, may be beside an index
+  std::optional<int64_t> ignoreIndex; // a value that entries of any input may have although it is no index
 };
 
-/// An error unless type and shape of the array are those of the input. 'columns': entries of Vocab
-/// inputs, those of a slice or all.
+/// An error unless the array has the type and the shape of the input. 'columns': the number of
+/// entries of a Vocab input, which is that of a slice or of the whole vocabulary.
 Status checkInput(const InputPlan &input, const Array &array, const Tokens &tokens, int64_t columns);
 
-/// Copies one token, Vocab or Scalar input into 'buffers', one for each entry (null: not read).
-/// They hold 'lanes' values of 32 bits, or bytes; those behind the last one are 0, since vector
-/// code reads them. Ignored tokens are not looked at.
+/// Copies a Token, Vocab or Scalar input into 'buffers', of which each entry of the input has one
+/// (null: kernels do not read it). A buffer has 'lanes' values of 32 bits, or bytes. Values after
+/// the last one are set to 0, because vector code reads them. Values of ignored tokens are not
+/// read.
 Status loadInput(const InputPlan &input, const Array &array, const Tokens &tokens, const IntegerRules &rules,
                  std::span<char *const> buffers, int64_t lanes);
 } // namespace logitile

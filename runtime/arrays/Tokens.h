@@ -7,7 +7,7 @@ namespace logitile {
 /// The token input that tells ignored tokens, if there is one.
 struct IgnoreRule {
   const Array *array = nullptr; // integers [leading] or [leading, K]; null: no token is ignored
-  int64_t value = 0;            // a token is ignored where all its entries are this
+  int64_t value = 0;            // a token is ignored if all its entries have this value
 };
 
 /// The tokens of a call in row-major order of the leading dimensions.
@@ -22,10 +22,10 @@ struct Tokens {
 
 /// Counts the tokens that are not ignored.
 int64_t countTokens(const IgnoreRule &rule, const Tokens &tokens);
-/// Writes the tokens that are not ignored, in order.
+/// Writes the numbers of the tokens that are not ignored to 'map', in order.
 void fillMap(const IgnoreRule &rule, const Tokens &tokens, int32_t *map);
 
-/// How kernels find the rows of a caller's array: row i is i * unit elements behind 'first'.
+/// How kernels find the rows of a caller's array: row i is i * unit elements after 'first'.
 struct RowUnits {
   int64_t first = 0;      // in elements, from the array's data
   int64_t unit = 1;       // in elements
@@ -41,7 +41,7 @@ template <typename Visit> void forCounted(const TokenLayout &layout, const Token
     if (!tokens.allCount()) {
       for (; next < tokens.counted && tokens.map[next] < first + count; ++next)
         visit(next, offset + (tokens.map[next] - first) * stride);
-    } else if (stride == 1) { // apart, so that it becomes vector code
+    } else if (stride == 1) { // a loop of its own, so that it becomes vector code
       for (int64_t i = 0; i < count; ++i)
         visit(first + i, offset + i);
     } else {
@@ -51,6 +51,6 @@ template <typename Visit> void forCounted(const TokenLayout &layout, const Token
   });
 }
 
-/// Writes the row of every token that counts.
+/// Writes to 'rows' the row of every token that counts.
 void fillRows(const TokenLayout &layout, const RowUnits &units, const Tokens &tokens, int32_t *rows);
 } // namespace logitile

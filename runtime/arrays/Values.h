@@ -7,8 +7,8 @@
 namespace logitile {
 template <typename T> constexpr bool isFloatElement = std::is_floating_point_v<T> || std::is_same_v<T, Half> || std::is_same_v<T, BFloat>;
 
-/// Calls 'visit' with a value of the C++ type of the elements; a bool is a byte, since a caller's
-/// may hold more than 0 and 1.
+/// Calls 'visit' with a value of the C++ type of the elements. The type for bool is a byte, because
+/// a caller's array may have values other than 0 and 1.
 template <typename Visit> decltype(auto) withElement(ElementType type, Visit visit) {
   switch (type) {
   case ElementType::F16:

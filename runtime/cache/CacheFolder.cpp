@@ -184,7 +184,7 @@ Status CacheFolder::publish(const std::string &name, std::string_view bytes) con
   bool isWritten = writeAll(file.get(), bytes) && ::close(file.release()) == 0;
   if (isWritten && renameat(folder.get(), temporary.c_str(), folder.get(), name.c_str()) == 0)
     return Status();
-  if (isWritten && errno == ENOENT) // taken for left behind, or all was cleared: as good as evicted
+  if (isWritten && errno == ENOENT) // taken for abandoned, or all was cleared: as good as evicted
     return Status();
   Status failed = failure("cannot write in '" + path + "'");
   unlinkat(folder.get(), temporary.c_str(), 0);
@@ -197,7 +197,7 @@ bool CacheFolder::remove(const std::string &name) const { return unlinkat(folder
 
 bool CacheFolder::isTemporary(std::string_view name) { return name.starts_with(kTemporary); }
 
-bool CacheFolder::isLeftBehind(const std::string &name) const {
+bool CacheFolder::isAbandoned(const std::string &name) const {
   constexpr int64_t kHour = INT64_C(3600) * 1000000000;
   std::optional<Facts> found = facts(name);
   if (!isTemporary(name) || !found)

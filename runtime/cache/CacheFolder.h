@@ -18,24 +18,24 @@ public:
   ~Descriptor();
   bool isOpen() const { return number >= 0; }
   int get() const { return number; }
-  /// Gives it to the caller.
+  /// Returns the descriptor, which the caller then owns.
   int release() { return std::exchange(number, -1); }
 
 private:
   int number;
 };
 
-/// Nanoseconds since 1970, by the clock that files are stamped with.
+/// Nanoseconds since 1970, by the clock of the time stamps of files.
 int64_t fileClock();
 
 class CacheFolder {
 public:
   enum class Missing : uint8_t { Leave, Make };
 
-  /// The folder at an absolute path; one that is not open where there is none. An error where it is
-  /// not this user's, or others may write it.
+  /// Opens the folder at an absolute path. If there is no such folder, the result is not open. An
+  /// error if the folder belongs to another user, or if others may write to it.
   static Result<CacheFolder> open(const std::string &path, Missing missing);
-  /// The same for a folder in this one; links are not followed.
+  /// The same for a folder inside this one. Links are not followed.
   Result<CacheFolder> openInside(const std::string &name, Missing missing) const;
   bool isOpen() const { return folder.isOpen(); }
   std::string pathOf(std::string_view name) const { return path + "/" + std::string(name); }
@@ -45,22 +45,22 @@ public:
     int64_t bytes;
     int64_t lastUse; // as fileClock
   };
-  /// Nothing where there is no such file.
+  /// None if there is no such file.
   std::optional<Facts> facts(const std::string &name) const;
-  /// The bytes of a file; nothing where there is none. ErrorCode::Value where it is no file that
-  /// only this user can write, ErrorCode::Internal where it cannot be read.
+  /// The bytes of a file; none if there is no such file. ErrorCode::Value if it is no regular file,
+  /// or if others can write to it. ErrorCode::Internal if it cannot be read.
   Result<std::optional<std::string>> read(const std::string &name) const;
-  /// Replaces a file at once: whoever reads finds the old bytes or the new ones.
+  /// Replaces a file atomically: a reader gets either the old bytes or the new ones.
   Status publish(const std::string &name, std::string_view bytes) const;
-  /// Marks a file as used now. It may be gone, and the folder may be read-only.
+  /// Marks a file as used now. Nothing happens if the file is gone or the folder is read-only.
   void touch(const std::string &name) const;
-  /// Whether it is gone now.
+  /// Removes a file. Whether the file does not exist afterwards.
   bool remove(const std::string &name) const;
 
-  /// Whether a file was left behind by a process that was killed while it published: its process is
+  /// Whether a file was abandoned by a process that was killed while it published: its process is
   /// gone, or it is an hour old.
   static bool isTemporary(std::string_view name);
-  bool isLeftBehind(const std::string &name) const;
+  bool isAbandoned(const std::string &name) const;
 
 private:
   CacheFolder(std::string path, Descriptor folder) : path(std::move(path)), folder(std::move(folder)) {}

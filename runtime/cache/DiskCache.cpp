@@ -207,7 +207,7 @@ void DiskCache::sweep(const std::string &kept) {
   std::vector<Candidate> candidates;
   int64_t total = 0;
   forEachFile(*root, [&](const std::string &shard, const CacheFolder &folder, const std::string &name) {
-    if (folder.isLeftBehind(name))
+    if (folder.isAbandoned(name))
       folder.remove(name);
     std::optional<CacheFolder::Facts> facts = folder.facts(name);
     if (!facts || !EntryName::parse(name))
@@ -271,7 +271,7 @@ Result<DiskCache::Removed> DiskCache::clear(const std::string &folder) {
   forEachFile(*root, [&](const std::string &, const CacheFolder &shard, const std::string &file) {
     bool isEntry = EntryName::parse(file).has_value();
     std::optional<CacheFolder::Facts> facts = shard.facts(file);
-    if (!facts || (!isEntry && !shard.isLeftBehind(file)))
+    if (!facts || (!isEntry && !shard.isAbandoned(file)))
       return;
     if (!shard.remove(file))
       failed = Status(ErrorCode::Value, "cannot remove '" + shard.pathOf(file) + "': " + std::strerror(errno));

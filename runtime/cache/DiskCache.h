@@ -12,7 +12,7 @@ namespace logitile {
 /// Names the entries of one program: one for each interval of tokens.
 struct DiskKey {
   KernelKey digest;
-  std::string bytes; // what it is the digest of
+  std::string bytes; // the bytes of which 'digest' is the digest
 };
 
 class DiskCache {
@@ -21,24 +21,25 @@ public:
     std::string folder; // an absolute path
     int64_t bytes = int64_t(1) << 30;
   };
-  /// What LOGITILE_CACHE_DIR and LOGITILE_CACHE_BYTES say, and else the user's folder for caches;
-  /// nothing where the cache is off or there is no such folder. 'folder' takes the place of the
-  /// first unless it is null.
+  /// The options from LOGITILE_CACHE_DIR and LOGITILE_CACHE_BYTES. Without the first, the folder is
+  /// in the user's folder for caches. If 'folder' is not null, it replaces LOGITILE_CACHE_DIR. None
+  /// if the cache is off or there is no such folder.
   static Result<std::optional<Options>> fromEnvironment(const char *folder);
 
   explicit DiskCache(Options options) : options(std::move(options)) {}
 
-  /// Gives the plans of 'key' for 'tokens' tokens to 'take', that for the fewest tokens first,
-  /// until it takes one. What it refuses counts as damaged.
+  /// Calls 'take' with the plans of 'key' that serve 'tokens' tokens, until it returns no error.
+  /// The plan that begins at the fewest tokens comes first. A plan for which 'take' returns an
+  /// error counts as damaged.
   using Take = std::function<Status(DiskEntry)>;
   bool find(const DiskKey &key, int64_t tokens, const Take &take);
-  /// Keeps a plan. One that is there for the same tokens is replaced: so native code comes to it
-  /// later.
+  /// Stores a plan. It replaces a plan for the same interval of tokens. In this way, native code is
+  /// added to a stored plan later.
   void publish(const DiskKey &key, const LaunchPlan &plan, const NativeCode &native = {});
-  /// What went wrong since the last time, as texts for the user: each kind of trouble once.
+  /// Texts for the user about problems since the last call. Each kind of problem is told only once.
   std::vector<std::string> takeNotices();
 
-  /// An entry as people see it.
+  /// An entry as it is shown to users.
   struct Listed {
     std::string key; // 64 hexadecimal digits
     std::string path;
@@ -46,12 +47,13 @@ public:
     int64_t lastUse; // as fileClock
     Result<DiskEntry> entry;
   };
-  /// All entries whose keys start so, the last used first. An error where the folder is refused.
+  /// All entries whose keys begin with 'keyPrefix'. The most recently used entry comes first. An
+  /// error if the folder cannot be used.
   static Result<std::vector<Listed>> list(const std::string &folder, const std::string &keyPrefix);
   struct Removed {
     int64_t entries = 0, bytes = 0;
   };
-  /// Removes all entries, and what killed processes left behind.
+  /// Removes all entries, and the unfinished files of killed processes.
   static Result<Removed> clear(const std::string &folder);
 
 private:
@@ -69,6 +71,6 @@ private:
   std::vector<std::string> notices;
   bool isTold[kTroubles] = {};
   bool isSwept = false;
-  int64_t unsweptBytes = 0; // published since
+  int64_t unsweptBytes = 0; // published since the last sweep
 };
 } // namespace logitile

@@ -12,6 +12,6 @@ struct DiskEntry {
 };
 
 std::string writeEntry(std::string_view key, const LaunchPlan &plan, const NativeCode &native = {});
-/// An error that says what is wrong where the bytes are cut off or damaged.
+/// The entry in 'bytes'. An error that says what is wrong if the bytes are cut off or damaged.
 Result<DiskEntry> readEntry(std::string_view bytes);
 } // namespace logitile

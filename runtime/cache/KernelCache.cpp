@@ -1,16 +1,16 @@
 // KernelCache.cpp - which thread makes a plan, which threads wait for it, and removal when there is
 // no room.
 #include "runtime/cache/KernelCache.h"
-#include "runtime/support/Errand.h"
+#include "runtime/support/BackgroundJob.h"
 #include "runtime/support/ForkGuard.h"
 #include <algorithm>
 #include <unordered_map>
 #include <utility>
 using namespace logitile;
 
-/// A plan that an errand makes while callers wait. It lives outside the cache's mutex: making takes
-/// long.
-struct KernelCache::Flight : Errand {
+/// A plan that a background job makes while callers wait. It lives outside the cache's mutex:
+/// making takes long.
+struct KernelCache::Flight : BackgroundJob {
   explicit Flight(int64_t tokens) : tokens(tokens) {}
   const int64_t tokens;
   const uint64_t generation = forkGeneration(); // the thread that flies does not survive a fork

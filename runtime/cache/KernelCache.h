@@ -19,17 +19,18 @@ public:
 
   using Plan = std::shared_ptr<const LoadedPlan>;
   using Make = std::function<Result<Plan>(Cancellation &)>;
-  /// Null where there is none.
+  /// The plan of 'key' that serves 'tokens' tokens; null if there is none.
   Plan find(const KernelKey &key, int64_t tokens);
 
   struct Found {
     Plan plan;
     bool isNew; // this call made it
   };
-  /// The plan of 'key' whose interval holds 'tokens', made by 'make' where there is none. 'make'
-  /// runs as an errand: it owns what it uses. Other threads that ask for the same key wait
-  /// meanwhile. A failure is told to all who wait for the same number of tokens, and not kept. An
-  /// error where the caller is interrupted; the plan is still made for others who wait.
+  /// The plan of 'key' whose interval contains 'tokens'. If there is none, 'make' makes it. 'make'
+  /// runs as a background job: it owns what it uses. Other threads that ask for the same key wait
+  /// meanwhile. A failure is returned to all callers that wait for the same number of tokens, and
+  /// is not stored. An error if the caller is interrupted; the plan is still made if others wait
+  /// for it.
   Result<Found> get(const KernelKey &key, int64_t tokens, const Make &make, const Interrupt &interrupt = {});
 
   struct Usage {
@@ -41,6 +42,6 @@ public:
 private:
   struct Flight;
   class Plans;
-  std::shared_ptr<Plans> plans; // errands use it too, and may outlive the cache
+  std::shared_ptr<Plans> plans; // background jobs use it too, and may outlive the cache
 };
 } // namespace logitile

@@ -19,37 +19,38 @@ public:
 
   /// Leading dimensions and number of tokens, from the first projection.
   Result<Tokens> findTokens(const CallArguments &arguments) const;
-  /// The input whose leading dimensions are those of the tokens.
+  /// The operand that determines the leading dimensions of the tokens.
   struct TokenInput {
     OperandPart part;
     std::string owner;
-    bool hasAxis; // behind those dimensions
+    bool hasAxis; // whether the array has one more axis after the leading dimensions
   };
   TokenInput tokenInput() const;
   /// The arrays of projections and Dense inputs, whose elements kernels read where they are.
   Status bindInputs(const CallArguments &arguments, const Tokens &tokens);
   /// The arrays of gradients that kernels write; checks those that the runtime writes.
   Status bindGradients(const CallArguments &arguments, const Tokens &tokens);
-  /// Everything else: in the block that outlives the forward phase, and in the one of this phase.
+  /// Binds all other buffers to workspace: to the block that is kept after the forward phase
+  /// ('saved'), and to the block of this phase ('phase').
   void bindWorkspace(const WorkspaceLayout &layout, char *saved, char *phase);
-  /// Which row of a caller's array each token is in, in a map of its own.
+  /// A map of one caller's array: for each token, the row in which it is.
   struct RowMap {
     int64_t buffer;
     TokenLayout layout;
     RowUnits units;
   };
   const std::vector<RowMap> &rowMaps() const { return maps; }
-  /// Tokens are in rows of their own number: the map of tokens serves.
+  /// Makes the map of tokens the map 'buffer': each token is in the row with its number.
   void useTokenMap(int64_t buffer) { states[buffer] = states[tables.map]; }
-  /// Fills the maps on the host, behind bindWorkspace. Sets tokens.map.
+  /// Fills the maps on the host, after bindWorkspace. Sets tokens.map.
   void fillMaps(const IgnoreRule &rule, Tokens &tokens);
 
   const BufferState &operator[](int64_t buffer) const { return states[buffer]; }
-  /// Memory of a buffer, null where the plan or this phase has none.
+  /// The memory of a buffer; null if the plan or this phase does not have the buffer.
   char *memory(int64_t buffer) const { return buffer < 0 ? nullptr : states[buffer].base; }
 
-  /// Memory of each entry of an input: of its own, or a column of a list's. Null where the plan or
-  /// this phase has none.
+  /// The memory of each entry of an input. An entry has its own buffer, or is a column of a list's
+  /// buffer. Null if the plan or this phase does not have it.
   std::vector<char *> entriesOf(size_t input) const;
 
 private:

@@ -8,15 +8,15 @@
 
 namespace logitile {
 struct CallArguments {
-  std::span<const Array> inputs;         // "z.hidden", "z.weight", "target", ...; those that the plan does not read may be there
+  std::span<const Array> inputs;         // "z.hidden", "z.weight", "target", ...; arrays that the plan does not read are allowed
   std::span<const Array> outputs;        // one for each output of the plan
   std::span<const Array> gradients;      // one for each gradient that the phase makes
-  std::span<const Array> cotangents;     // by output: without axes, or per token; those left out are 0, none at all: 1 for the loss
+  std::span<const Array> cotangents;     // by output: without axes, or per token; a missing one is 0, but if all are missing, that of the loss is 1
   Reduction reduction = Reduction::None; // of the output 'loss'
-  const Array *divisor = nullptr;        // of a mean, without axes; null: weights or tokens are counted
-  std::string_view ignore;               // name of the input that tells ignored tokens; empty: none does
-  std::optional<int64_t> ignoreIndex;    // also what entries of other inputs may be beside an index
-  bool isZeroWhenAllIgnored = false; // what a mean over no token is: 0 rather than NaN
+  const Array *divisor = nullptr;        // of a mean, without axes; null: the sum of weights, or the number of tokens
+  std::string_view ignore;               // name of the input that marks ignored tokens; empty: no token is ignored
+  std::optional<int64_t> ignoreIndex;    // a value that entries of other inputs may have too, although it is no index
+  bool isZeroWhenAllIgnored = false; // whether a mean over no token is 0 rather than NaN
   int threads = 1;
   DeviceStream stream;
   Interrupt interrupt;
@@ -65,8 +65,8 @@ struct Saved {
 Result<std::unique_ptr<Saved>> runForward(const std::shared_ptr<const LoadedPlan> &loaded, const CallArguments &arguments,
                                           CallReport &report);
 
-/// Makes the gradients of a forward call from the same inputs, as often as asked, on the same
-/// stream. Reduction, divisor, ignored tokens and threads are those of the forward call; 'outputs'
-/// are not written.
+/// Computes the gradients of a forward call from the same inputs, on the same stream. It may be
+/// called several times. Reduction, divisor, ignored tokens and threads are those of the forward
+/// call; 'outputs' are not written.
 Status runBackward(const Saved &saved, const CallArguments &arguments, CallReport &report);
 } // namespace logitile

@@ -4,10 +4,10 @@
 #include "runtime/call/Binding.h"
 
 namespace logitile {
-/// From the first to the last element, whatever lies in between.
+/// The memory from the first to the last element of an array, including gaps.
 MemoryRange rangeOf(const Array &array, bool isDefined);
-/// The arrays of the caller that kernels may use, and every buffer in workspace. What the runtime
-/// fills itself before the first launch is defined, and what an earlier phase has saved.
+/// The caller's arrays that kernels may use, and every buffer in workspace. Buffers that the
+/// runtime fills before the first launch, or that an earlier phase has saved, are defined.
 std::vector<MemoryRange> listMemory(const LoadedPlan &loaded, const Binding &binding, const WorkspaceLayout &layout,
                                     const CallArguments &arguments, bool isBackward);
 } // namespace logitile

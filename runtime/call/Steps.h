@@ -18,12 +18,13 @@ public:
 private:
   Status launch(const StepPlan &step, const LaunchPosition &position);
   void packScalar(ScalarRole role, const LaunchPosition &position);
-  /// Where a buffer's element (0, 0) of the current tokens would be.
+  /// The address of element (0, 0) of a buffer for the current tokens. It may be outside of the
+  /// buffer if the buffer holds later columns only.
   char *addressOf(int64_t buffer, const LaunchPosition &position) const;
-  /// How many of a buffer's columns are left out before those that it holds.
+  /// The number of columns before the first one that a buffer holds.
   int64_t firstColumnOf(int64_t buffer, const LaunchPosition &position) const;
   TensorMatrix matrixOf(const TensorMapPlan &map, int64_t buffer, const LaunchPosition &position) const;
-  /// Adds a launch that ran to the report.
+  /// Adds a finished launch to the report.
   void note(int64_t kernel, const LaunchPosition &position, std::optional<double> milliseconds);
 
   const LoadedPlan &loaded;

@@ -3,7 +3,7 @@
 #include <string>
 
 namespace logitile {
-/// The model, as the system names it: "AMD EPYC 9555 64-Core Processor". Where it does not, the
-/// architecture: "x86_64".
+/// The model's name from the system: "AMD EPYC 9555 64-Core Processor". If the system has no name,
+/// the architecture: "x86_64".
 const std::string &cpuModel();
 } // namespace logitile

@@ -7,21 +7,21 @@
 #include <string>
 
 namespace logitile {
-/// Of a processor whose family and model are known to differ from others of its instruction set:
-/// products only.
+/// Rates from a table, for processors whose products are known to be faster or slower than usual
+/// for their instruction set. Only rates of products are set.
 std::optional<UnitRates> tabledRates(unsigned family, unsigned model);
-/// With the instructions of a tier that this processor has; takes 0.1 s. What it has no instruction
-/// for stays 0.
+/// Measures the rates of this processor with the instructions of 'tier'. This takes 0.1 s. Rates
+/// for which there is no instruction stay 0.
 UnitRates measureRates(CpuTier tier);
 
-/// What the file "cpu-rates" of a folder says of a processor; nothing where it says nothing, or
-/// cannot be read.
+/// The rates of a processor in the file "cpu-rates" of a folder; none if the file does not have
+/// them, or cannot be read.
 std::optional<UnitRates> recordedRates(const CacheFolder &folder, const std::string &cpu);
-/// Adds a processor to that file, or changes what it says. The folder may be read-only: then
-/// nothing happens.
+/// Writes the rates of a processor to that file. Nothing happens if the folder is read-only.
 void recordRates(const CacheFolder &folder, const std::string &cpu, const UnitRates &rates);
 
-/// Of this machine, by the first that there is: its record beside the disk cache; where that cache
-/// is on, a measurement, which is recorded; the table.
+/// The rates of this machine, from the first of these sources that has them: the file beside the
+/// disk cache; a measurement, which is then written to the file, if the disk cache is on; the
+/// table.
 std::optional<UnitRates> hostRates();
 } // namespace logitile

@@ -3,9 +3,9 @@
 #pragma once
 #include <cstdint>
 
-// Each works on the registers of its thread. What a processor would refuse ends the process, with a
-// line that says why. Source: Intel 64 and IA-32 Architectures Software Developer's Manual, volume
-// 2, the instructions of these names.
+// Each function works on the registers of its thread. An operation that a processor would refuse
+// ends the process, with a message. Source: Intel 64 and IA-32 Architectures Software Developer's
+// Manual, volume 2, the instructions of these names.
 extern "C" {
 void logitile_ldtilecfg(const void *configuration);
 void logitile_tilerelease();

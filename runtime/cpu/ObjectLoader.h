@@ -7,18 +7,19 @@
 #include <string_view>
 
 namespace logitile {
-/// One kernel of an object: words of arguments, number of the task, scratch of the thread, and whom
-/// to ask whether to end early.
+/// A kernel of an object file. Its parameters are the words of its arguments, the number of the
+/// task, scratch memory of the thread, and a checkpoint that says whether to end early.
 using CpuKernel = void (*)(const int64_t *arguments, int64_t task, void *scratch, Checkpoint *checkpoint);
 
-/// Object files, linked into memory. Its functions are gone when it is destroyed.
+/// Object files that are linked into this process. Their functions exist until this object is
+/// destroyed.
 class ObjectLoader {
 public:
-  /// Null with the reason in 'error' where 'object' is no object file for x86-64, or needs a symbol
-  /// that it may not have.
+  /// Null, with the reason in 'error', if 'object' is no object file for x86-64, or if it needs a
+  /// symbol that it is not allowed to use.
   static std::unique_ptr<ObjectLoader> load(std::string_view object, std::string &error);
   ~ObjectLoader();
-  /// Null with the reason in 'error' where the object has no function 'name'.
+  /// The function 'name'; null, with the reason in 'error', if the object does not have it.
   CpuKernel find(const std::string &name, std::string &error) const;
 
   struct Image;

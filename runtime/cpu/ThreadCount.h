@@ -8,7 +8,7 @@ namespace logitile {
 /// the cores that this process may use; but no more than the quota of its control group.
 Result<int> chooseThreads(int wanted);
 
-/// How many cores a quota of control groups lets this process keep busy, rounded up; none where
-/// there is no quota. 'root' is where the files of the system are: tests bring their own.
+/// The number of cores that the quota of the process's control groups allows, rounded up; none if
+/// there is no quota. 'root' is the folder with the system's files, which tests replace.
 std::optional<int> quotaOfCores(const std::string &root = "");
 } // namespace logitile

@@ -14,11 +14,12 @@ public:
   ThreadPool();
   ~ThreadPool();
 
-  /// Calls run(task, thread) for every task below 'tasks', on up to 'threads' threads of which this
-  /// one is number 0, and returns when all are done. While another thread's tasks run, or from
-  /// within a task, this thread does all of them. False where the caller was interrupted: then no
-  /// task runs any more, and some have not run. A task that may take long takes a Checkpoint & too,
-  /// and ends early where that says so. All tasks treat subnormal numbers as this thread does.
+  /// Calls run(task, thread) for every task below 'tasks', on up to 'threads' threads, and returns
+  /// when all tasks are done. The calling thread is number 0. It runs all tasks itself if the pool
+  /// is busy with another caller's tasks, or if it is called from within a task. False if the
+  /// caller was interrupted: then no task is running any more, and some tasks have not run. A task
+  /// that may take long also gets a Checkpoint &, and ends early if that says so. All tasks treat
+  /// subnormal numbers as the calling thread does.
   template <typename Run> bool run(int64_t tasks, int threads, Run &&task, const Interrupt &interrupt = {}) {
     return runTasks(
         tasks, threads, interrupt,

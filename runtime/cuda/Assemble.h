@@ -4,12 +4,12 @@
 #include "runtime/cuda/Contexts.h"
 
 namespace logitile::cuda {
-/// Which devices run what is assembled for this one, and by which driver: "compute capability 9.0,
-/// driver 12080".
+/// Names the devices that can run code assembled for this device, and the driver that assembles it:
+/// "compute capability 9.0, driver 12080".
 Result<std::string> makerOf(const Driver &driver, DeviceHandle device);
 
-/// The code of a plan as the device of 'context', which is current, runs it. An error where the
-/// device is none of 'plan.target', and where the driver refuses the code, with what it writes
-/// about it.
+/// The code of a plan, assembled for the device of 'context', which must be current. An error if
+/// the device cannot run code for 'plan.target', or if the driver refuses the code; the error has
+/// the driver's message.
 Result<std::string> assemble(const Driver &driver, const CurrentContext &context, const LaunchPlan &plan);
 } // namespace logitile::cuda

@@ -8,17 +8,18 @@
 namespace logitile::cuda {
 class ContextModule {
 public:
-  /// Loads 'native', assembled from the code of 'plan'. An error where the driver refuses it, and
-  /// where a kernel needs more than the device has.
+  /// Loads 'native', which was assembled from the code of 'plan'. An error if the driver refuses
+  /// it, or if a kernel needs more than the device has.
   static Result<std::unique_ptr<ContextModule>> load(std::shared_ptr<Contexts> contexts, const CurrentContext &context,
                                                      const LaunchPlan &plan, const std::string &native);
   ContextModule(const ContextModule &) = delete;
-  /// The module goes too, except where a graph may still launch it.
+  /// Unloads the module, unless a CUDA graph may still launch it.
   ~ContextModule();
 
-  /// By index in the plan.
+  /// The function of kernel number 'kernel' of the plan.
   Function function(int64_t kernel) const { return functions[kernel]; }
-  /// To be called where launches become nodes of a CUDA graph, which nobody knows the end of.
+  /// Must be called if launches become nodes of a CUDA graph: nothing tells when the graph is
+  /// destroyed. So the module stays loaded.
   void keepLoaded() {
     isKept = true;
     contexts->keepForGraphs();

@@ -8,7 +8,8 @@
 #include <mutex>
 
 namespace logitile::cuda {
-/// The driver, and the primary contexts of devices that calls needed, kept until this is destroyed.
+/// The driver, and the primary contexts of all devices that calls have used. They are released when
+/// this object is destroyed.
 class Contexts {
 public:
   explicit Contexts(std::shared_ptr<const Driver> driver) : library(std::move(driver)) {}
@@ -17,10 +18,11 @@ public:
 
   const Driver &driver() const { return *library; }
   Result<Context> primary(DeviceHandle device);
-  /// What kernels of all devices write about wrong indices, cleared, in memory of the host; made by
-  /// way of one of the devices.
+  /// Memory of the host to which kernels of all devices report wrong indices. The first call
+  /// allocates and clears it, through 'device'.
   Result<gpu::IndexFlag *> indexFlag(DeviceHandle device);
-  /// From now on nothing is given back: CUDA graphs use it, which nobody knows the end of.
+  /// From now on, nothing is released: CUDA graphs use it, and nothing tells when they are
+  /// destroyed.
   void keepForGraphs() { isKept = true; }
 
 private:
@@ -32,8 +34,8 @@ private:
   DeviceHandle flagDevice = 0;
 };
 
-/// While this lives, this thread may load and unload although another thread captures a stream:
-/// none of that is captured.
+/// While this object exists, this thread may load and unload modules although another thread
+/// captures a stream: loading is not captured.
 class RelaxedCapture {
 public:
   explicit RelaxedCapture(const Driver &driver) : driver(driver), isRelaxed(exchange() == Code::Success) {}
@@ -51,13 +53,13 @@ private:
   const bool isRelaxed;
 };
 
-/// A context that is current on this thread while this lives.
+/// Makes a context current on this thread while this object exists.
 class CurrentContext {
 public:
-  /// The current context if it is one of device 'ordinal', as that of a framework is, else its
-  /// primary context.
+  /// Uses the thread's current context if it belongs to device 'ordinal', as a framework's context
+  /// does. Otherwise uses the device's primary context.
   static Result<CurrentContext> enter(Contexts &contexts, int ordinal);
-  /// A context that was entered before. An error where its owner has destroyed it.
+  /// Uses a context that was entered before. An error if its owner has destroyed it.
   static Result<CurrentContext> enter(const Driver &driver, DeviceHandle device, Context context);
   CurrentContext(CurrentContext &&other) noexcept
       : driver(other.driver), device(other.device), context(other.context), isPushed(std::exchange(other.isPushed, false)) {}

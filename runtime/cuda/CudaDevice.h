@@ -7,7 +7,7 @@
 #include <set>
 
 namespace logitile {
-/// All GPUs of the machine. Plans can be loaded where there is none; calls find out.
+/// All GPUs of the machine. Plans can be loaded on a machine without GPUs; only calls fail there.
 class CudaDevice : public Device {
 public:
   Result<std::unique_ptr<DeviceCode>> load(const LaunchPlan &plan, NativeStore store) override;

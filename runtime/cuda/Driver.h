@@ -15,7 +15,7 @@ struct CUevent_st;
 struct CUlinkState_st;
 
 namespace logitile::cuda {
-/// Those of CUresult that the runtime tells apart.
+/// The values of CUresult that the runtime distinguishes.
 enum class Code : uint32_t {
   Success = 0,
   OutOfMemory = 2,
@@ -42,9 +42,9 @@ enum class JitOption : uint32_t {
 enum class JitInput : uint32_t { Ptx = 1 };
 enum class PointerAttribute : uint32_t { MemoryType = 2 };
 enum class MemoryType : uint32_t { Host = 1, Device = 2, Array = 3, Unified = 4 };
-/// Memory of the host that every context sees at the same address.
+/// Flags for host memory that has the same address in every context.
 enum class HostMemory : uint32_t { Portable = 1, Mapped = 2 };
-/// What cuTensorMapEncodeTiled takes, which drivers for CUDA 12 have.
+/// Parameters of cuTensorMapEncodeTiled, which drivers for CUDA 12 have.
 enum class TensorType : uint32_t { F16 = 6, BF16 = 9 };
 enum class TensorInterleave : uint32_t { None = 0 };
 enum class TensorSwizzle : uint32_t { None = 0, Bytes32 = 1, Bytes64 = 2, Bytes128 = 3 };
@@ -107,7 +107,7 @@ using DevicePointer = unsigned long long;
   X(eventDestroy,             cuEventDestroy_v2,             Event)
 // clang-format on
 
-/// The opened library. It stays open until the process ends, since others may use it too.
+/// The opened library. It stays open until the process ends, because other code may use it too.
 class Driver {
 public:
   /// One function of the library.
@@ -118,31 +118,31 @@ public:
 #define LOGITILE_CUDA_MEMBER(name, symbol, ...) Imported<__VA_ARGS__> name{#symbol};
   LOGITILE_CUDA_FUNCTIONS(LOGITILE_CUDA_MEMBER)
 #undef LOGITILE_CUDA_MEMBER
-  /// Null in drivers that are older than code with tensor maps.
+  /// Null in drivers that are too old for tensor maps.
   Imported<void *, TensorType, uint32_t, void *, const uint64_t *, const uint64_t *, const uint32_t *, const uint32_t *, TensorInterleave,
            TensorSwizzle, TensorPromotion, TensorFill>
       tensorMapEncodeTiled{"cuTensorMapEncodeTiled"};
 
   /// Opens and initialises the library: libcuda.so.1, or the file that LOGITILE_CUDA_DRIVER names.
-  /// An error where there is none, where it lacks a function, or where it finds no device.
+  /// An error if there is no such library, if it lacks a function, or if it finds no device.
   static Result<std::shared_ptr<const Driver>> open();
 
-  /// Calls a function; its error names it and has the driver's own text.
+  /// Calls a function. An error names the function and has the driver's text.
   template <typename... Parameters>
   Status call(const Imported<Parameters...> &function, std::type_identity_t<Parameters>... arguments) const {
     Code code = function.address(arguments...);
     return code == Code::Success ? Status() : failure(function.symbol, code);
   }
-  /// The error of a function that ended in 'code'; 'remark' comes behind the driver's text.
+  /// The error of a function that ended in 'code'; 'remark' comes after the driver's text.
   Status failure(const std::string &function, Code code, const std::string &remark = {}) const;
 
-  /// The device of a number. An error in a forked process, or where there is none.
+  /// The device with number 'ordinal'. An error if there is none, or in a forked process.
   Result<DeviceHandle> device(int ordinal) const;
   Result<int> attribute(DeviceAttribute attribute, DeviceHandle device) const;
   /// "device 1 (NVIDIA H200)"
   std::string nameOf(DeviceHandle device) const;
-  /// Whether this process is a fork of the one that opened the library: nothing of it may be used
-  /// then.
+  /// Whether this process is a fork of the process that opened the library. Then the library must
+  /// not be used.
   bool isForked() const;
 
 private:

@@ -1,4 +1,4 @@
-// ModuleSet.h - the same code in every context from which calls come.
+// ModuleSet.h - the code of one plan, loaded once in each context in which calls run.
 #pragma once
 #include "runtime/device/Device.h"
 #include "runtime/cuda/ContextModule.h"
@@ -9,8 +9,8 @@ public:
   /// The code of 'plan', which outlives the set.
   ModuleSet(const LaunchPlan &plan, NativeStore store) : plan(plan), store(std::move(store)) {}
 
-  /// The code in a context. It is not loaded while a stream is captured: then an error says what to
-  /// do.
+  /// The module in a context. Loads it if needed. While a stream is captured, it cannot be loaded:
+  /// then an error says what to do.
   Result<ContextModule *> in(const std::shared_ptr<Contexts> &contexts, const CurrentContext &context, bool isCaptured);
   const std::vector<KernelPlan> &kernels() const { return plan.kernels; }
 

@@ -5,7 +5,8 @@
 #include "runtime/cuda/Contexts.h"
 
 namespace logitile::cuda {
-/// Memory for what runs on the stream. The framework's is taken in whatever context is current.
+/// Memory for kernels that run on the stream. The framework allocates it in the current context,
+/// whichever that is.
 Result<WorkspaceBlock> takeStreamMemory(const std::shared_ptr<Contexts> &contexts, int64_t bytes, const DeviceStream &stream);
 
 /// Whether launches into the stream become nodes of a CUDA graph. Its context must be current.

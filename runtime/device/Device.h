@@ -22,16 +22,16 @@ struct MemoryRange {
 };
 using MemoryList = std::function<std::vector<MemoryRange>()>;
 
-/// Memory of the framework that calls: such as comes from its caching allocator.
+/// How to allocate memory of the calling framework, such as from its caching allocator.
 struct FrameworkMemory {
-  /// 0, and in 'owner' what 'release' takes; anything else where there is none left. Null where
-  /// there is no framework.
+  /// Returns 0 on success, and sets 'owner' to the argument of 'release'. Returns another number if
+  /// there is not enough memory. Null if no framework calls.
   int (*allocate)(void *context, int64_t bytes, void **data, void **owner) = nullptr;
-  void (*release)(void *owner) = nullptr; // from any thread, also after the call
-  void *context = nullptr;                // for 'allocate', as long as the call lasts
+  void (*release)(void *owner) = nullptr; // may be called from any thread, and after the call
+  void *context = nullptr;                // argument of 'allocate', valid during the call
 };
 
-/// Where the launches of a call are queued on a GPU. Devices whose calls end before they return
+/// Where the launches of a call are queued on a GPU. Devices that finish calls before they return
 /// ignore it.
 struct DeviceStream {
   int ordinal = 0;        // of the device
@@ -44,9 +44,9 @@ class DeviceCall {
 public:
   virtual ~DeviceCall() = default;
 
-  /// Runs all tasks of a kernel: to their end, or where the device has streams, behind what is
-  /// queued there. 'arguments' are words as KernelPlan packs them; 'scratch' holds 'scratchStride'
-  /// bytes for each of 'threads' threads.
+  /// Runs all tasks of a kernel and waits for them. A device with streams does not wait: it queues
+  /// the kernel on its stream. 'arguments' are words as KernelPlan packs them; 'scratch' holds
+  /// 'scratchStride' bytes for each of 'threads' threads.
   struct Launch {
     int64_t kernel;
     const int64_t *arguments;
@@ -58,10 +58,10 @@ public:
     std::span<const TensorMatrix> matrices = {}; // for each tensor map of the kernel
   };
   virtual Status launch(const Launch &launch) = 0;
-  /// Runs one of the runtime's own kernels (gpu/CallKernels.h). 'parameters' is what it takes, by
-  /// value.
+  /// Runs one of the runtime's own kernels (gpu/CallKernels.h). 'parameters' points to the
+  /// structure that the kernel gets by value.
   virtual Status launchOwn(const char *kernel, int64_t blocks, int64_t threads, const void *parameters) = 0;
-  /// The same; waits and returns the milliseconds that it took.
+  /// Runs a kernel, waits for it, and returns the milliseconds that it took.
   virtual Result<double> timedLaunch(const Launch &launch);
   /// Whether launches go into a graph instead of running: nothing can wait for them.
   virtual bool isCaptured() const { return false; }
@@ -71,27 +71,28 @@ public:
 
 /// The code of a plan as one kind of device runs it, made by its driver.
 struct NativeCode {
-  std::string maker; // which driver, for which devices: others have to make it again; "" for none
+  std::string maker; // the driver that made it, and the devices that it is for; others cannot use it; "": no code
   std::string bytes;
 };
 /// Native code that outlives the process.
 struct NativeStore {
-  NativeCode known;                                                      // what was kept before
-  std::function<void(const LaunchPlan &, const NativeCode &)> keep = {}; // null where nothing is kept
+  NativeCode known;                                                      // code that was stored before
+  std::function<void(const LaunchPlan &, const NativeCode &)> keep = {}; // stores code; null if nothing is stored
 };
 
 /// The code of one plan, ready to run. It goes away when destroyed.
 class DeviceCode {
 public:
   virtual ~DeviceCode() = default;
-  /// Begins a phase: an error where the machine has no such device. Devices that check accesses ask
-  /// for the memory.
+  /// Begins a phase. An error if the machine has no such device. Only devices that check accesses
+  /// call 'memory'.
   virtual Result<std::unique_ptr<DeviceCall>> start(const MemoryList &memory, const DeviceStream &stream) = 0;
 };
 
-/// Of the arguments of a kernel, as GPUs take them; those of tensor maps come behind them.
+/// The number of words that a GPU kernel takes for its arguments. The words of tensor maps come
+/// after these and are not counted.
 int64_t wordCount(const KernelPlan &kernel);
-/// An error where a kernel has more tasks than a GPU takes blocks.
+/// An error if a kernel has more tasks than a GPU allows blocks.
 Status checkBlocks(int64_t tasks);
 
 class Device {
@@ -101,19 +102,20 @@ public:
   virtual Result<std::unique_ptr<DeviceCode>> load(const LaunchPlan &plan, NativeStore store) = 0;
   /// Workspace of a call. The device must outlive it.
   virtual Result<WorkspaceBlock> takeMemory(int64_t bytes, const DeviceStream &stream) = 0;
-  /// 'data' will be written by a call, all of it: devices whose memory is slow to come at first get
-  /// it ready.
+  /// Announces that a call will write all bytes of 'data'. A device may prepare the memory if the
+  /// first write to new memory is slow.
   virtual void prepareResult(char * /*data*/, int64_t /*bytes*/, int /*threads*/) {}
   /// Waits for everything that has been launched.
   virtual Status synchronise() { return Status(); }
   /// Whether the host itself does the work on single elements of a call.
   virtual bool isHost() const = 0;
-  /// Whether kernels cannot read this memory, because it is the host's alone. Then the host reads a
-  /// number that lies there.
+  /// Whether only the host can read this memory. Then the host reads numbers in it, instead of
+  /// kernels.
   virtual bool isHostOnly(const void *) const { return false; }
-  /// What kernels report wrong indices to; null where the host checks them.
+  /// The report that collects wrong indices from kernels; null if the host checks indices.
   virtual gpu::IndexReport *indexReport() { return nullptr; }
-  /// Bytes to leave free behind each buffer, so that an access outside of it meets no other one.
+  /// Bytes that are left free after each buffer, so that an access past its end does not reach
+  /// another buffer.
   virtual int64_t guardBytes() const { return 0; }
 };
 } // namespace logitile

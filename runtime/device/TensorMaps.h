@@ -8,7 +8,7 @@
 #include <vector>
 
 namespace logitile {
-/// Rows of a buffer in memory, and the boxes that a kernel copies of them.
+/// A matrix in memory, and the size of the boxes that a kernel copies from it.
 struct TensorMatrix {
   char *address = nullptr; // of the first row's column 'firstColumn'
   ElementType element = ElementType::F32;
@@ -18,8 +18,8 @@ struct TensorMatrix {
   int64_t boxRows = 0, boxColumns = 0;
 
   int64_t pitch() const { return stride0 * elementBytes(element); } // bytes from row to row
-  /// Whether copies of boxes can read it: addresses and pitches are multiples of 16 bytes, rows do
-  /// not overlap, and neighbours of a row lie side by side.
+  /// Whether a tensor map can describe it: its address and its pitch are multiples of 16 bytes,
+  /// rows do not overlap, and the elements of a row are neighbours in memory.
   bool isReadable() const;
 };
 
@@ -28,13 +28,13 @@ struct alignas(128) EncodedTensorMap {
   unsigned char bytes[128] = {};
 };
 
-/// What a kernel takes for its tensor maps (KernelPlan), in one launch.
+/// The parameters of a kernel for its tensor maps (KernelPlan), in one launch.
 class TensorMapArguments {
 public:
   using Encode = std::function<Status(const TensorMatrix &matrix, EncodedTensorMap &map)>;
-  /// Encodes the maps that there can be.
+  /// Encodes a map for each matrix that a map can describe.
   Status encode(std::span<const TensorMatrix> matrices, const Encode &encodeOne);
-  /// Adds the places of the parameters, which are valid until the next call of encode.
+  /// Appends the addresses of the parameters. They are valid until the next call of encode.
   void addTo(std::vector<const void *> &parameters) const;
 
 private:

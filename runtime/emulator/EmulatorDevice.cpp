@@ -1,6 +1,6 @@
 // EmulatorDevice.cpp - what a call needs of the emulator: code, memory by name, launches.
 #include "runtime/emulator/EmulatorDevice.h"
-#include "runtime/support/Errand.h"
+#include "runtime/support/BackgroundJob.h"
 #include "runtime/support/FloatEnvironment.h"
 #include "runtime/emulator/Library.h"
 #include "runtime/gpu/OwnKernels.h"
@@ -82,7 +82,7 @@ struct logitile::EmulatedMachine {
     if (own.program)
       return Status();
     using Loaded = Result<std::shared_ptr<emulator::ProgramHandle>>;
-    Loaded loaded = runErrand({}, [](Cancellation &) -> Loaded {
+    Loaded loaded = runInBackground({}, [](Cancellation &) -> Loaded {
       Result<emulator::ProgramHandle> program = emulator::loadProgram(gpu::ownKernelsIr(), "the runtime's own kernels do not load");
       if (!program.isOk())
         return program.status();

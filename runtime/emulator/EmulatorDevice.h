@@ -5,10 +5,10 @@
 #include "runtime/gpu/IndexReport.h"
 
 namespace logitile {
-/// The runtime's own kernels and what a machine has one of.
+/// The runtime's own kernels, and state that exists once per machine.
 struct EmulatedMachine;
 
-/// Launches whose kernels the emulator finds faults in fail with its report.
+/// A launch fails, with the emulator's report, if the emulator finds faults in its kernel.
 /// LOGITILE_EMULATOR_SEED, read at each launch, is the seed of the order in which threads run: 0 or
 /// nothing for threads in order and copies as late as is legal.
 class EmulatorDevice : public Device {
@@ -17,7 +17,8 @@ public:
   explicit EmulatorDevice(std::shared_ptr<Workspace> memory);
   Result<std::unique_ptr<DeviceCode>> load(const LaunchPlan &plan, NativeStore store) override;
   Result<WorkspaceBlock> takeMemory(int64_t bytes, const DeviceStream &) override { return memory->take(bytes); }
-  /// The memory is, but what happens to it happens as on a GPU.
+  /// False although the memory is the host's: work on single elements is done by kernels, as on a
+  /// GPU.
   bool isHost() const override { return false; }
   gpu::IndexReport *indexReport() override { return &report; }
   int64_t guardBytes() const override { return 64 * 1024; } // more than a tile is wide

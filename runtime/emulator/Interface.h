@@ -16,8 +16,7 @@ enum class Ending : int32_t {
   noMemory,
 };
 
-/// A text that belongs to whoever gets it, who releases it with std::free; null where there is
-/// none.
+/// A text that belongs to its receiver, who must release it with std::free. Null means no text.
 using Text = char *;
 
 /// A function that compiled code may call by its name.
@@ -44,19 +43,19 @@ struct Launch {
   uint32_t dynamicSharedBytes;
   const void *const *arguments; // addresses of the arguments' values; of its bytes for one passed by value
   size_t argumentCount;
-  /// 0: threads in order, what is asynchronous as late as is legal. Others: schedules at random,
-  /// the same for a seed.
+  /// 0: threads run in order, and asynchronous operations finish as late as is legal. Any other
+  /// number is the seed of a random schedule.
   uint64_t seed;
   Interrupt interrupt; // asked between blocks and in long loops
 };
 
-/// Rows in memory, of numbers of 16 bits, and the boxes of them that kernels copy.
+/// A matrix of 16-bit numbers in memory, and the size of the boxes that kernels copy from it.
 struct TensorMatrix {
   void *address;
   bool isF16; // else bfloat16
   uint64_t rows, columns, pitch; // pitch: bytes from row to row
   uint32_t boxRows, boxColumns;
-  uint32_t swizzle; // bytes within which chunks of 16 trade places: 32, 64 or 128
+  uint32_t swizzle; // chunks of 16 bytes are permuted within so many bytes: 32, 64 or 128
 };
 /// As large as a CUtensorMap.
 inline constexpr size_t kTensorMapBytes = 128;
@@ -64,7 +63,7 @@ inline constexpr size_t kTensorMapBytes = 128;
 struct Outcome {
   Text reports, facts;     // for people, and as JSON (jsonOf in emulator/core/Report.h); null for a correct kernel
   KernelCounters counters;
-  bool isInterrupted;      // blocks are missing
+  bool isInterrupted;      // not all blocks have run
 };
 
 struct Program;
@@ -80,11 +79,11 @@ struct Functions {
   Ending (*createMemory)(Memory **memory);
   Ending (*addMemory)(Memory *memory, const char *name, void *data, size_t bytes, bool isDefined);
   void (*releaseMemory)(Memory *memory);
-  /// One launch of a program at a time. It fails where there is nothing to run: wrong name, number
-  /// of threads or of arguments.
+  /// Runs a kernel. A program runs one launch at a time. It fails if the name, the number of
+  /// threads or the number of arguments is wrong.
   Ending (*run)(Program *program, const Launch *launch, Memory *memory, Outcome *outcome, Text *error);
-  /// Writes the kTensorMapBytes of a map, which kernels take by value. It fails where the driver
-  /// would.
+  /// Writes the kTensorMapBytes of a map, which kernels take by value. It fails if NVIDIA's driver
+  /// would fail.
   Ending (*encodeTensorMap)(const TensorMatrix *matrix, void *map, Text *error);
 };
 

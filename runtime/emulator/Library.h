@@ -6,11 +6,11 @@
 #include <memory>
 
 namespace logitile::emulator {
-/// Its functions. An error where the library is missing or of another version; the next call looks
-/// again.
+/// The library's functions. An error if the library is missing or has another version; the next
+/// call tries again.
 Result<const abi::Functions *> openLibrary();
 
-/// What goes back to the library when it is no longer needed.
+/// Releases objects of the library.
 struct Releaser {
   const abi::Functions *library;
   void operator()(abi::Program *program) const { library->release(program); }
@@ -19,12 +19,13 @@ struct Releaser {
 using ProgramHandle = std::unique_ptr<abi::Program, Releaser>;
 using MemoryHandle = std::unique_ptr<abi::Memory, Releaser>;
 
-/// "" for a null text, which it releases otherwise.
+/// Copies a text and releases it; "" for null.
 std::string takeText(abi::Text text);
-/// Throws where the library had no memory. An error, which starts with 'what', where it failed.
+/// The status of a function of the library. Throws if it had no memory. If it failed, an error that
+/// begins with 'what'.
 Status statusOf(abi::Ending ending, abi::Text why, const std::string &what);
 
-/// A module for NVPTX, ready to run; 'what' is what messages call it.
+/// A module for NVPTX, ready to run. 'what' is its name in messages.
 Result<ProgramHandle> loadProgram(std::string_view ir, const std::string &what);
 Result<MemoryHandle> createMemory();
 } // namespace logitile::emulator

@@ -5,8 +5,8 @@
 #include "runtime/engine/Engine.h"
 
 namespace logitile {
-/// An engine of this library.
+/// Makes an engine with the compiler of this library, or without one.
 std::shared_ptr<Engine> makeEngine(const Engine::Options &options);
-/// The rates that the cost model calculates with; none where this library does not know the target.
+/// The rates that the cost model uses for a target; none if this library does not have the target.
 std::optional<Machine> machineOf(const std::string &target, int64_t threads);
 } // namespace logitile

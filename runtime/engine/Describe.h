@@ -4,17 +4,17 @@
 #include "runtime/engine/Engine.h"
 
 namespace logitile {
-/// Interval, inputs, outputs, gradients, kernels, steps; for a call with 'tokens' tokens that count
-/// on 'threads' threads the buffers with their bytes, and the launches with their work; and how
-/// long compiling took if this use did.
+/// A plan as JSON: its interval, inputs, outputs, gradients, kernels and steps. It also has the
+/// buffers with their sizes and the launches with their work, for a call with 'tokens' tokens that
+/// count on 'threads' threads. If the plan was compiled for this use, it has the times of
+/// compilation.
 std::string describePlan(const PlanUse &use, int64_t tokens, int64_t threads);
-/// Entries of the disk cache; with 'details' also what describePlan tells of those that are not
-/// damaged.
+/// Entries of the disk cache. With 'details', an entry that is not damaged also has the members of
+/// describePlan.
 std::string describeEntries(const std::vector<DiskCache::Listed> &entries, bool details);
 std::string describeOperations(const std::vector<ScalarOperation> &operations);
 std::string describeNames(const std::vector<std::string> &names);
-/// Of a target or of a platform alone, as lt_target_describe says. An error where there is none of
-/// that name.
+/// A target, or a platform, as lt_target_describe documents it. An error if none has this name.
 Result<std::string> describeTarget(const std::string &name);
 std::string describeHistory(const std::vector<LaunchRecord> &records);
 } // namespace logitile

@@ -4,7 +4,7 @@
 #include "runtime/engine/PlanMaker.h"
 #include "runtime/gpu/IndexReport.h"
 #include "runtime/plan/PlanFile.h"
-#include "runtime/support/Errand.h"
+#include "runtime/support/BackgroundJob.h"
 #include <algorithm>
 using namespace logitile;
 
@@ -54,7 +54,7 @@ Engine::Engine(CompileFunction compile, const Options &options)
 Workspace &Engine::workspace() { return *maker->hostMemory; }
 
 Result<PlanUse> Engine::loadPlanBytes(std::string bytes, const Interrupt &interrupt) {
-  return runErrand(interrupt, [maker = maker, bytes = std::move(bytes)](Cancellation &) { return maker->load(bytes); });
+  return runInBackground(interrupt, [maker = maker, bytes = std::move(bytes)](Cancellation &) { return maker->load(bytes); });
 }
 
 // ---- calls --------------------------------------------------------------------------------------

@@ -18,10 +18,10 @@ struct Program {
   KernelKey key;
 };
 
-/// A plan that somebody asked for.
+/// The result of a request for a plan.
 struct PlanUse {
   std::shared_ptr<const LoadedPlan> loaded;
-  PlanOrigin origin;                // of the plan where this request made it, else a hit
+  PlanOrigin origin;                // where this request got the plan; a hit if it was in memory
   std::optional<CallRules> rules;   // of a plan from bytes: what it was saved for
   std::vector<std::string> notices; // what went wrong with the disk cache meanwhile, for the user
 };
@@ -38,24 +38,25 @@ public:
   /// 'compile' may be empty: then plans are only loaded and run.
   Engine(CompileFunction compile, const Options &options);
 
-  /// An error where the target is unknown. Whether this machine has the device, calls find out.
+  /// A request with its key. An error if the target is unknown. This machine need not have the
+  /// device: only calls fail without it.
   Result<Program> makeProgram(Request request);
-  // What follows takes long, so callers may be interrupted.
+  // The next functions may take long, so they take an Interrupt.
   /// The plan for calls with 'tokens' tokens: from memory, from disk, or compiled.
   Result<PlanUse> findPlan(const Program &program, int64_t tokens, const Interrupt &interrupt = {});
   /// A plan from bytes that writePlan made.
   Result<PlanUse> loadPlanBytes(std::string bytes, const Interrupt &interrupt = {});
 
-  /// As in Call.h. Leaves a record; the first one of a plan tells the plan's origin, whoever had it
-  /// made.
+  /// Runs a call as in Call.h, and adds a record to the history. A plan's first record has the
+  /// origin of the plan.
   Result<std::unique_ptr<Saved>> forward(const std::shared_ptr<const LoadedPlan> &loaded, const CallArguments &arguments);
   Status backward(const Saved &saved, const CallArguments &arguments);
 
-  /// The tile sizes of the target's table that serve a program, the default first; as requests have
-  /// them.
+  /// The tile sizes of the target's table that a program may use, as texts for requests. The
+  /// default comes first.
   static Result<std::vector<std::string>> tileChoices(const Request &request);
-  /// What the cost model says of a call with 'tokens' tokens, in seconds. An error where it would
-  /// have no plan.
+  /// The predicted seconds of a call with 'tokens' tokens. An error if there is no plan for such a
+  /// call.
   static Result<double> predict(const Request &request, int64_t tokens, const Interrupt &interrupt = {});
 
   /// The text of stage 'to' of a program's kernels for 'tokens' tokens.
@@ -64,14 +65,14 @@ public:
   /// All stages of a program's kernels for 'tokens' tokens, and which line comes from which: the
   /// JSON of compiler/Trace/StageTrace.h.
   static Result<std::string> trace(const Request &request, int64_t tokens, const Interrupt &interrupt = {});
-  /// The same as stageText from the text of an earlier stage, on the thread of the caller: handlers
-  /// of faults look after that one.
+  /// stageText from the text of an earlier stage. It runs on the thread of the caller, for which
+  /// fault handlers are installed.
   static Result<std::string> stageText(const std::string &text, Stage from, Stage to, const std::string &kernel);
-  /// Bytes for loadPlanBytes, from the text of a stage; 'target' as in StageInput. On the thread of
-  /// the caller as well.
+  /// Bytes for loadPlanBytes, from the text of a stage; 'target' is as in StageInput. It runs on
+  /// the thread of the caller too.
   static Result<std::string> planBytes(const std::string &text, Stage from, const std::string &target);
 
-  /// Waits for all devices. An error where a call of theirs has met an index outside the
+  /// Waits for all devices. An error if a call on one of them has used an index outside the
   /// vocabulary.
   Status check();
 

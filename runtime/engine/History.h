@@ -14,12 +14,12 @@ struct LaunchRecord {
   uint64_t number = 0; // counts up from 1
   KernelKey key;
   std::string program;
-  PlanOrigin origin; // of the plan in its first record, a hit in all others
+  PlanOrigin origin; // the plan's origin in its first record, a hit in all others
   bool isBackward = false;
   int64_t tokens = 0, counted = 0, chunks = 1;
   int64_t predictedBytes = 0, measuredBytes = 0;
   double runMilliseconds = 0;
-  std::vector<KernelRecord> kernels; // where kernels are timed or their work is counted
+  std::vector<KernelRecord> kernels; // empty unless kernels are timed or their work is counted
 };
 
 /// The last records, thread-safe.

@@ -13,14 +13,14 @@ private:
   std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
 };
 
-/// Makes plans: the devices, the compiler and the disk cache of an engine. Errands use it too, and
-/// may outlive the engine.
+/// Makes plans: the devices, the compiler and the disk cache of an engine. Background jobs use it
+/// too, and may outlive the engine.
 class Engine::PlanMaker {
 public:
   PlanMaker(CompileFunction compile, const Options &options);
 
   Result<std::shared_ptr<Device>> deviceOf(const std::string &target) const;
-  /// From disk, or compiled.
+  /// A plan from disk, or a compiled one.
   Result<KernelCache::Plan> make(const Program &program, int64_t tokens, Cancellation &cancellation) const;
   Result<PlanUse> load(std::string_view bytes) const;
 

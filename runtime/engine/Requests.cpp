@@ -8,7 +8,7 @@
 #include "runtime/engine/Compiler.h"
 #include "runtime/engine/PlanMaker.h"
 #include "runtime/plan/PlanFile.h"
-#include "runtime/support/Errand.h"
+#include "runtime/support/BackgroundJob.h"
 #include <algorithm>
 using namespace logitile;
 
@@ -183,7 +183,7 @@ Result<std::vector<std::string>> Engine::tileChoices(const Request &request) {
 }
 
 Result<double> Engine::predict(const Request &request, int64_t tokens, const Interrupt &interrupt) {
-  return runErrand(interrupt, [request, tokens](Cancellation &cancellation) -> Result<double> {
+  return runInBackground(interrupt, [request, tokens](Cancellation &cancellation) -> Result<double> {
     CompileResult result = predictRequest({request, std::max<int64_t>(tokens, 1), &cancellation, ratesOf(request.target)});
     if (!result.error.empty())
       return failure(result, request, tokens);
@@ -195,12 +195,12 @@ Result<double> Engine::predict(const Request &request, int64_t tokens, const Int
 
 Result<std::string> Engine::stageText(const Request &request, int64_t tokens, Stage to, const std::string &kernel,
                                       const Interrupt &interrupt) {
-  return runErrand(interrupt, [request, tokens, to, kernel](Cancellation &cancellation) {
+  return runInBackground(interrupt, [request, tokens, to, kernel](Cancellation &cancellation) {
     return textOr(printStage({request, tokens, &cancellation}, to, kernel));
   });
 }
 Result<std::string> Engine::trace(const Request &request, int64_t tokens, const Interrupt &interrupt) {
-  return runErrand(interrupt, [request, tokens](Cancellation &cancellation) {
+  return runInBackground(interrupt, [request, tokens](Cancellation &cancellation) {
     StageTrace trace = traceStages({request, tokens, &cancellation});
     StageText text;
     if (trace.error.empty())

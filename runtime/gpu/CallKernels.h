@@ -7,14 +7,14 @@ namespace logitile::gpu {
 constexpr int kMaxAxes = 8;   // of one array, neighbours merged
 constexpr int kThreads = 256; // of a block
 
-/// What only the device knows of a call, in its buffer 'call.facts'.
+/// Facts of a call that the device computes and the host does not know: the buffer 'call.facts'.
 struct CallFacts {
   int64_t counted;  // tokens that are not ignored
   double divisor;   // of the loss
   double factor;    // of gradients that were made before the divisor was known
 };
 
-/// Elements of a caller's array by their number, the last axis fastest; or one number that the host
+/// Elements of a caller's array, numbered with the last axis fastest; or one number that the host
 /// has read.
 struct Elements {
   void *data; // null: the number
@@ -25,27 +25,28 @@ struct Elements {
   int64_t integer;
 };
 
-/// Which of a call's indices was outside the vocabulary, in memory that the host reads.
+/// An index outside the vocabulary that a call has found. It is in memory that the host reads.
 struct IndexFlag {
   int32_t isSet;
   int32_t input;  // as IndexReport numbers them; -1: an index that the loss computes
   int64_t token;
 };
 
-/// What a value in the plan's memory is.
+/// The type of values in the plan's memory.
 enum class Kind : int32_t { F32, I32, Byte };
 
-/// One block. Numbers the tokens that count: 'map' from counted token to token, 'slots' back, -1
-/// for ignored ones. Sets facts.counted and clears 'wrong', one word for each token.
+/// Runs as one block. Numbers the tokens that count: 'map' has the token of each counted token,
+/// 'slots' has the counted token of each token, or -1 for ignored tokens. Sets facts.counted.
+/// Clears 'wrong', which has one word for each token.
 struct CompactTokens {
   CallFacts *facts;
   int32_t *map, *slots, *wrong;
   int64_t total;
   Elements ignore;
-  int64_t entries, entryStride, value; // a token is ignored where all its entries are 'value'; -1 entries: none is
+  int64_t entries, entryStride, value; // a token is ignored if all its entries are 'value'; -1 entries: no token is ignored
 };
 
-/// The row of every token that counts, in units behind the first.
+/// The row of every token that counts, in units after the first.
 struct FillRows {
   const CallFacts *facts;
   const int32_t *map;
@@ -54,9 +55,10 @@ struct FillRows {
   int64_t first, unit;
 };
 
-/// Copies one entry of a token input, or all 'entries' of a list, for the tokens that count;
-/// without 'map', 'count' elements of another input, in one block. An integer that is not allowed
-/// marks its token in 'wrong' (or, without map, the first) and becomes -1.
+/// Copies one entry of a token input, or all 'entries' of a list, for the tokens that count.
+/// Without 'map', it copies 'count' elements of another input, in one block. An integer that is not
+/// allowed becomes -1, and its token is marked in 'wrong'; without 'map', the first token is
+/// marked.
 struct LoadInput {
   const CallFacts *facts;
   const int32_t *map;
@@ -65,13 +67,14 @@ struct LoadInput {
   Kind kind;
   void *out;
   int32_t *wrong;
-  int32_t mark; // what marks a token: 1 + number of the input, as IndexReport has them
+  int32_t mark; // the word that marks a token: 1 + the number of the input in IndexReport
   bool isIndex, hasExempt;
   int64_t vocab, exempt;
   int64_t entries, entryStride, outStride; // strides in elements, of the source and of 'out'
 };
 
-/// One block. Sets facts.divisor, and facts.factor to its inverse where gradients are made already.
+/// Runs as one block. Sets facts.divisor. Sets facts.factor to the divisor's inverse if gradients
+/// have been computed already ('isLate').
 struct SetDivisor {
   enum class From : int32_t { One, Given, Tokens, Values } from;
   CallFacts *facts;
@@ -81,7 +84,8 @@ struct SetDivisor {
   bool isLate;
 };
 
-/// The gradient of an output: of 'source', or a constant, divided where the output is a mean.
+/// Loads the cotangent of an output, from 'source' or a constant. It is divided if the output is a
+/// mean.
 struct LoadCotangent {
   const CallFacts *facts;
   const int32_t *map;
@@ -98,16 +102,16 @@ struct CheckIndices {
   int32_t *wrong;
 };
 
-/// One block. Tells the host of the first marked token.
+/// Runs as one block. Reports the first marked token to the host.
 struct ReportIndices {
   const CallFacts *facts;
   const int32_t *map, *wrong;
   IndexFlag *flag;
 };
 
-/// Per-token values to their places; ignored tokens get 0, -1 for integers; marked ones NaN, -1 or
-/// false. Without values every token gets 0. Each token has 'places' of them, 'stride' elements
-/// from one token to the next.
+/// Copies per-token values to the caller's array. Ignored tokens get 0, or -1 for integers. Marked
+/// tokens get NaN, -1 or false. Without 'values', every token gets 0. Each token has 'places'
+/// values, and tokens are 'stride' elements apart.
 struct ScatterTokens {
   const CallFacts *facts;
   const int32_t *slots, *wrong; // no 'wrong': marks do not matter
@@ -118,8 +122,8 @@ struct ScatterTokens {
   Elements out;
 };
 
-/// One block. The sum over tokens that count, divided by facts.divisor for a mean, times
-/// facts.factor for a gradient.
+/// Runs as one block. Computes the sum over the tokens that count. A mean is divided by
+/// facts.divisor, a gradient is multiplied by facts.factor.
 struct ReduceTokens {
   enum class To : int32_t { Sum, Mean, Gradient } to;
   const CallFacts *facts;
@@ -130,7 +134,7 @@ struct ReduceTokens {
   Elements out;
 };
 
-/// A vector times facts.factor.
+/// Copies a vector times facts.factor.
 struct StoreVector {
   const CallFacts *facts;
   const float *values;
@@ -138,14 +142,14 @@ struct StoreVector {
   Elements out;
 };
 
-/// Zeros in the rows of ignored tokens, which 'out' holds one after the other.
+/// Writes zeros to the rows of ignored tokens.
 struct ZeroIgnoredRows {
   const int32_t *slots;
   int64_t total, columns, columnStride;
   Elements out; // one for each token
 };
 
-/// Multiplies by facts.factor, or fills with zeros where there are no facts.
+/// Multiplies elements by facts.factor; without 'facts', sets them to zero.
 struct ScaleElements {
   const CallFacts *facts;
   int64_t count;

@@ -10,14 +10,15 @@ namespace logitile::gpu {
 /// Thread-safe.
 class IndexReport {
 public:
-  /// Memory that the host reads and kernels write, once there is some; it outlives the report.
+  /// 'flag' is memory that the host reads and kernels write. It outlives the report. Null:
+  /// setMemory sets it later.
   explicit IndexReport(IndexFlag *flag = nullptr) : flag(flag) {}
   void setMemory(IndexFlag *memory) { flag = memory; }
   IndexFlag *memory() const { return flag; }
-  /// What stands for an input in the flag.
+  /// The number of an input in the flag.
   int32_t numberOf(const std::string &input);
-  /// An error for a wrong index of a call that has run, once: of the call that asks, or of an
-  /// earlier one.
+  /// An error if a call has used a wrong index. Each report gives one error only. 'isOfThisCall':
+  /// the text says that the index was of the call that asks, not of an earlier call.
   Status take(bool isOfThisCall = false);
 
 private:

@@ -42,7 +42,8 @@ public:
   }
 };
 
-/// Reads what ByteWriter wrote; after the first field that is impossible, everything is empty.
+/// Reads bytes of ByteWriter. After the first field with an impossible value, 'isFine' is false and
+/// all fields are empty.
 class ByteReader {
 public:
   explicit ByteReader(std::string_view bytes) : rest(bytes) {}
@@ -96,6 +97,6 @@ private:
   std::string_view rest;
 };
 
-/// Tells damaged bytes from good ones; no defence against somebody who means to deceive.
+/// A checksum that detects damaged bytes. It does not protect against deliberate changes.
 uint64_t checksum(std::string_view bytes);
 } // namespace logitile

@@ -10,7 +10,7 @@ namespace logitile {
 struct CallRules {
   Reduction reduction = Reduction::None;
   std::string ignore;                 // name of an input; empty: none
-  std::optional<int64_t> ignoreIndex; // lt.valid is compiled for it
+  std::optional<int64_t> ignoreIndex; // the value for which lt.valid was compiled
   bool isZeroWhenAllIgnored = false;
 };
 } // namespace logitile

@@ -8,8 +8,8 @@
 #include <string_view>
 
 namespace logitile {
-/// A request and the compiler 'buildId' that serves it as bytes, every field of them: what a key is
-/// the digest of.
+/// All fields of a request, and the compiler's 'buildId', as bytes. A key is the digest of these
+/// bytes.
 std::string requestBytes(const Request &request, std::string_view buildId);
 /// The 'buildId' of such bytes.
 std::string_view buildIdOf(std::string_view requestBytes);
@@ -17,12 +17,12 @@ std::string_view buildIdOf(std::string_view requestBytes);
 class KernelKey {
 public:
   KernelKey() = default;
-  /// The key of a program that the compiler 'buildId' makes.
+  /// The key of a program that the compiler 'buildId' compiles.
   static KernelKey of(const Request &request, std::string_view buildId);
-  /// The key of what is asked for, whoever compiles it and into whatever tiles: tuning is kept
-  /// under it.
+  /// The task digest: it does not depend on the compiler or on tile sizes. Tuning stores its
+  /// results under it.
   static KernelKey ofTask(Request request);
-  /// The key of a plan that came without its request, by its bytes.
+  /// A key for a plan that was loaded without its request: the digest of the plan's bytes.
   static KernelKey ofBytes(std::string_view bytes);
 
   /// 64 hexadecimal digits.

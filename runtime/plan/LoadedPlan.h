@@ -7,7 +7,7 @@
 #include <atomic>
 
 namespace logitile {
-/// Indices of buffers by what calls know them as; -1 where the plan has no such buffer.
+/// The indices of the buffers that calls look up; -1 if the plan does not have the buffer.
 struct PlanTables {
   struct Projection {
     int64_t hidden = -1, weight = -1, map = -1;
@@ -19,7 +19,7 @@ struct PlanTables {
   std::vector<Projection> projections;
   std::vector<Input> inputs;
   std::vector<int64_t> cotangents; // by output
-  std::vector<int64_t> roots;     // by buffer: whose memory it uses
+  std::vector<int64_t> roots;     // by buffer: the buffer whose memory it uses
   int64_t map = -1;
   int64_t facts = -1, slots = -1, wrong = -1; // of GPUs, see gpu/CallKernels.h
   int64_t loss = -1, weight = -1;             // outputs of these roles
@@ -38,9 +38,9 @@ struct LoadedPlan {
   mutable std::atomic<bool> isOriginTold{false}; // by the record of a call
 };
 
-/// An error where calls of the plan would read or write what is not there.
+/// An error if calls of the plan would access memory that does not exist.
 Status checkPlan(const LaunchPlan &plan);
-/// Checks a plan and brings its code to the device. 'key' is what History shows.
+/// Checks a plan and loads its code on the device. History shows 'key'.
 Result<std::shared_ptr<LoadedPlan>> loadPlan(LaunchPlan plan, const KernelKey &key, std::shared_ptr<Device> device,
                                              NativeStore store = {});
 } // namespace logitile

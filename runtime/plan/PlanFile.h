@@ -10,10 +10,10 @@
 namespace logitile {
 struct SavedPlan {
   LaunchPlan plan;
-  std::optional<CallRules> rules; // none where whoever saved it named none
+  std::optional<CallRules> rules; // none if the plan was saved without rules
 };
 
 std::string writePlan(const LaunchPlan &plan, const std::optional<CallRules> &rules);
-/// An error where the bytes are of another version, cut off or damaged.
+/// Reads such bytes. An error if they are of another version, cut off or damaged.
 Result<SavedPlan> readPlan(std::string_view bytes);
 } // namespace logitile

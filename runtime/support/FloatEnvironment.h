@@ -22,7 +22,7 @@ private:
   uint32_t bits;
 };
 
-/// Rounding to nearest, no traps. The former environment comes back at the end of the scope.
+/// Sets rounding to nearest and no traps. Restores the former environment at the end of the scope.
 class DefaultFloatEnvironment {
 public:
   explicit DefaultFloatEnvironment(SubnormalMode subnormals = SubnormalMode::ofThisThread()) {

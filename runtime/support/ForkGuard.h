@@ -6,11 +6,11 @@
 #include <mutex>
 
 namespace logitile {
-/// How many forks lie between the first process and this one.
+/// The number of forks between the first process and this one.
 uint64_t forkGeneration();
 
-/// A mutex that nobody holds while a process forks. Such mutexes are leaves: no thread may hold two
-/// of them.
+/// A mutex that no thread holds while the process forks. A thread that holds one may not lock
+/// another.
 class ForkSafeMutex {
 public:
   ForkSafeMutex();

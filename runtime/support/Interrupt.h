@@ -4,7 +4,8 @@
 #include <cstdint>
 
 namespace logitile {
-/// Asked from time to time, always on the thread of the caller.
+/// A function that says whether to stop. It is called from time to time, always on the caller's
+/// thread.
 struct Interrupt {
   bool (*isRequested)(void *context) = nullptr; // null: never
   void *context = nullptr;
@@ -13,12 +14,12 @@ struct Interrupt {
   bool operator()() const { return isRequested && isRequested(context); }
 };
 
-/// What a task that may take long asks now and then, whether it is to end early. Compiled kernels
-/// call it through their last argument; this layout is part of their interface.
+/// Says whether a long task should end early. Compiled kernels call 'mustEnd' through their last
+/// argument, so this layout is part of their interface.
 struct Checkpoint {
   int32_t (*mustEnd)(Checkpoint *self);
 };
 
-/// How often a thread that waits asks.
+/// The time between two calls of an Interrupt while a thread waits.
 inline constexpr std::chrono::milliseconds kInterruptPeriod{50};
 } // namespace logitile

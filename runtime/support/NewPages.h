@@ -3,15 +3,14 @@
 #include <cstdint>
 
 namespace logitile {
-/// The size of a huge page where pages have 4 KiB.
+/// The size of a huge page on systems whose pages have 4 KiB.
 inline constexpr int64_t kHugePage = 2 * 1024 * 1024;
 
-/// Asks the system for huge pages where 'data' has none yet. Smaller memory, and systems that have
-/// none, stay as they are.
+/// Asks the system for huge pages for the parts of 'data' that have no pages yet. Does nothing if
+/// 'data' is smaller than a huge page or the system has none.
 void adviseHugePages(char *data, int64_t bytes);
 
-/// Takes the pages that lie wholly in 'data' and are not there yet, contents kept. Systems that
-/// cannot (before Linux
-/// 5.14) take them one by one when they are written.
+/// Allocates all pages inside 'data' that do not exist yet, and keeps the contents of the others.
+/// Before Linux 5.14 it does nothing: there, each page is allocated when it is first written.
 void takePages(char *data, int64_t bytes);
 } // namespace logitile

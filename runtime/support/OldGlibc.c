@@ -83,7 +83,8 @@ struct mallinfo2 mallinfo2(void) {
   return all;
 }
 
-/* The C++ library waits with it until a time of the steady clock. Before 2.30 there is only the clock of the day. */
+/* The C++ library calls this function to wait until a time of the steady clock. Before glibc 2.30
+ * there is only a wait until a time of day. */
 int pthread_cond_clockwait(pthread_cond_t *condition, pthread_mutex_t *mutex, clockid_t clock, const struct timespec *until) {
   int (*later)(pthread_cond_t *, pthread_mutex_t *, clockid_t, const struct timespec *) = dlsym(RTLD_DEFAULT, "pthread_cond_clockwait");
   if (later)
@@ -101,7 +102,8 @@ int pthread_cond_clockwait(pthread_cond_t *condition, pthread_mutex_t *mutex, cl
   return pthread_cond_timedwait(condition, mutex, &then);
 }
 
-/* Where an exception is thrown, libgcc asks it which table holds the frames of a function. */
+/* When an exception is thrown, libgcc asks this function which table describes the frames of a
+ * function. */
 #ifdef DLFO_STRUCT_HAS_EH_DBASE
 static int (*find_object)(void *, struct dl_find_object *);
 __attribute__((constructor)) static void look_for_it(void) { find_object = dlsym(RTLD_DEFAULT, "_dl_find_object"); }

@@ -3,7 +3,7 @@
 #include <string>
 
 namespace logitile {
-/// The path of a file in the folder of the library that this code is in; the name alone where that
-/// cannot be found out.
+/// The path of a file in the folder of the library that contains this code. If the folder is
+/// unknown, the name alone.
 std::string besideLibrary(const std::string &name);
 } // namespace logitile

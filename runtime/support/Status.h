@@ -26,8 +26,8 @@ struct Error {
   // Of failed compilations:
   std::string stage;
   std::string reproducer;
-  int64_t minimumWorkspace = 0; // positive where the budget is what is wrong
-  std::string computedIndex;    // of an index that the loss computes: its buffer
+  int64_t minimumWorkspace = 0; // positive if the budget is too small
+  std::string computedIndex;    // if the loss computes the index: its buffer
   // Of faults in a kernel:
   std::string kernel;
   std::string faults; // JSON, see emulator/core/Report.h
@@ -47,10 +47,10 @@ private:
   std::shared_ptr<const Error> failure;
 };
 
-/// What a step ends in where the caller asks to stop.
+/// The status of a step that the caller has stopped.
 inline Status interrupted() { return Status(ErrorCode::Interrupted, "the call was interrupted"); }
 
-/// A value, or the error that kept it from being made.
+/// A value, or the error because of which there is none.
 template <typename T> class [[nodiscard]] Result {
 public:
   Result(T value) : value(std::move(value)) {}

@@ -1,5 +1,6 @@
-/* run_plan.c - a C program without Python: loads a saved plan, runs it forward and backward, and checks the numbers against
- * its own. The plan is of the hand-made loss of test/unit/runtime/RuntimePlans.h, with gradients in a phase of their own. */
+/* run_plan.c - a C program without Python: loads a saved plan, runs it forward and backward, and
+ * compares the results with its own. The plan is that of the hand-made loss of
+ * test/unit/runtime/RuntimePlans.h, with gradients in a separate phase. */
 #include "runtime/logitile.h"
 #include <math.h>
 #include <stdio.h>
@@ -17,7 +18,7 @@ static void check(int condition, const char *what) {
 }
 static int near(double a, double b) { return fabs(a - b) <= 1e-5 * (1 + fabs(b)); }
 
-/* ---- data ----------------------------------------------------------------------------------------------------------- */
+/* ---- data ------------------------------------------------------------------------------------ */
 
 static float hidden[kTokens][kHidden], weights[kVocab][kHidden], mask[kTokens][kVocab], bias[kVocab], alpha[kTokens], beta = 0.5f;
 static int64_t target[kTokens];
@@ -48,7 +49,7 @@ static lt_array array(const char *name, void *data, lt_type type, int rank, cons
   return result;
 }
 
-/* ---- reference ------------------------------------------------------------------------------------------------------- */
+/* ---- reference ------------------------------------------------------------------------------- */
 
 static double logit(int t, int v) {
   double z = (double)bias[v] + mask[t][v];
@@ -88,7 +89,7 @@ static void check_numbers(double cotangent) {
   check(near(beta_gradient, beta_sum), "gradient of beta");
 }
 
-/* ---- the interface --------------------------------------------------------------------------------------------------- */
+/* ---- the interface --------------------------------------------------------------------------- */
 
 static char *read_file(const char *path, size_t *size) {
   FILE *file = fopen(path, "rb");

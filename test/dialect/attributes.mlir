@@ -1,7 +1,7 @@
 // RUN: %roundtrip %s | logitile-opt | FileCheck %s
 // RUN: %generic %s | logitile-opt | FileCheck %s
 
-// A request stands on the module; attributes print words, never numbers.
+// A request is an attribute of the module. Attributes print words, never numbers.
 // CHECK: module attributes {
 // CHECK-SAME: logitile.request = #logitile.request<projections = [<"student", hidden = 1024, element = bf16>, <"teacher", hidden = 4096, element = f32>],
 // CHECK-SAME: dense = {p = bf16}, gradients = [<hidden of "student">, <weight of "student" : f32>, <input of "bias">],
@@ -20,7 +20,8 @@ module attributes {logitile.request = #logitile.request<
     output = #logitile.output<"best" : i32 is <@f[0]>>, projection = #logitile.projection<"z", hidden = 8, element = f16>, phase = #logitile<phase fused>,
     scope = #logitile<scope saved>, term_action = #logitile<term_action extract>}
 
-  // Operands that are rounded while they are packed say what they are in memory; where nothing is rounded, nothing is said.
+  // Operands that are rounded while they are packed say what they are in memory; where nothing is
+  // rounded, nothing is said.
   // CHECK: same = #logitile.projection<"z", hidden = 8, element = bf16>,
   // CHECK-SAME: teacher = #logitile.projection<"z", hidden = 8, element = bf16, memory = [f32, f32]>,
   // CHECK-SAME: weight = #logitile.projection<"z", hidden = 8, element = f16, memory = [f16, f32]>}

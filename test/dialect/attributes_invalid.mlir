@@ -103,7 +103,7 @@ func.func private @a() attributes {x = #logitile.slice<columns = 1, part = sweep
 
 // -----
 
-// Where a request stands.
+// The attribute of a module that must be a request.
 
 // expected-error @+1 {{'builtin.module' op has attribute 'logitile.request' of 3 : i64, expected a #logitile.request}}
 module attributes {logitile.request = 3} {}

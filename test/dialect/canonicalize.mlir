@@ -1,6 +1,6 @@
 // RUN: logitile-opt --canonicalize %s | FileCheck %s
 
-// A sum that never adds to what is there does not read it.
+// A sum that overwrites its memory does not read it.
 // CHECK-LABEL: func.func @never_again
 func.func @never_again(%lhs: !logitile.view<?x300xf32>, %rhs: !logitile.view<300x24xf32>, %plus: !logitile.view<?x24xf32>, %i: index)
     -> (!logitile.tile<4x4xf32>, !logitile.tile<1x4xf32>) {
@@ -45,7 +45,7 @@ func.func @constants_stay_inside(%x: !logitile.tile<4x8xf32>) -> !logitile.tile<
   return %0 : !logitile.tile<4x8xf32>
 }
 
-// What nobody uses goes, if it neither writes nor stands for the loss's interface.
+// Unused ops are removed, unless they write memory or belong to the loss's interface.
 // CHECK-LABEL: func.func @unused
 func.func @unused(%x: !logitile.view<?x8xf32>, %tile: !logitile.tile<4x8xf32>, %i: index) {
   // CHECK-NOT: logitile.load

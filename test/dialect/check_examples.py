@@ -1,7 +1,7 @@
 """Parses every ```mlir block of the .td descriptions with logitile-opt: the reference
 shows only valid IR.
 
-An example names values that it does not define. Each gets a definition behind the example, in a
+An example names values that it does not define. Each gets a definition after the example, in a
 module, where order does not matter; its type is the one that the parser names when it meets a
 definition of the wrong type. Examples of parts (an adjoint, a sweep, ...) stand inside what they
 need. Types and attributes stand one to a line.

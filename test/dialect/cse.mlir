@@ -12,7 +12,7 @@ func.func @store_between(%x: !logitile.view<?x8xf32>, %tile: !logitile.tile<4x8x
   return %0, %1 : !logitile.tile<4x8xf32>, !logitile.tile<4x8xf32>
 }
 
-// So are projections: a gradient may be stored over what they read.
+// Two projections are two values as well: a gradient may overwrite the memory that they read.
 // CHECK-LABEL: func.func @project_again
 func.func @project_again(%hidden: !logitile.view<?x8xf32>, %weight: !logitile.view<300x8xf32>, %tile: !logitile.tile<4x4xf32>, %i: index)
     -> (!logitile.tile<4x4xf32>, !logitile.tile<4x4xf32>) {
@@ -25,7 +25,7 @@ func.func @project_again(%hidden: !logitile.view<?x8xf32>, %weight: !logitile.vi
   return %0, %1 : !logitile.tile<4x4xf32>, !logitile.tile<4x4xf32>
 }
 
-// The same read of an input is one value.
+// Two equal reads of an input are one value.
 // CHECK-LABEL: logitile.loss @inputs
 logitile.loss @inputs vocab 5 outputs ["l"] {
   // CHECK-NEXT: %[[T:.*]] = logitile.input token "t" : f32

@@ -8,7 +8,8 @@ func.func @in_a_template(%lists: !logitile.place_views, %in: !logitile.inputs<TM
   return
 }
 
-// One list in memory, one of a Vocab input at indices, and one of a Dense input at the same indices.
+// One list in memory, one of a Vocab input at indices, and one of a Dense input at the same
+// indices.
 // CHECK-LABEL: func.func @in_a_kernel
 func.func @in_a_kernel(%a: !logitile.view<?x8xf32>, %ids: !logitile.view<?x8xi32>, %bias: !logitile.view<100xf32>, %mask: !logitile.view<?x100xi1>,
                        %map: !logitile.view<?xi32>, %t: !logitile.tile<64x1xf32>, %sum: !logitile.view<?xf32>, %list: !logitile.view<?x8xf32>, %i: index) {

@@ -1,6 +1,6 @@
 // RUN: %refused %s
 
-// Only earlier finishes of the program give results, and with their own types.
+// A known value is a result of an earlier finish of the program, with the result's type.
 
 logitile.program @a vocab 5 outputs [] indices [] checked [] {
   logitile.finish @f forward results ["x" : f32] {
@@ -40,7 +40,7 @@ logitile.program @a vocab 5 outputs [] indices [] checked [] {
 
 // -----
 
-// A result is there for later parts only.
+// Only parts of the program after the finish can read its result.
 
 logitile.program @a vocab 5 outputs [] indices [] checked [] {
   logitile.finish @f forward results ["x" : f32] {

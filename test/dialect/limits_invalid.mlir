@@ -1,5 +1,5 @@
 // RUN: %refused %s
-// Numbers that nobody could multiply or allocate by.
+// Numbers so large that products with them overflow, or that memory cannot be allocated.
 
 // expected-error @+1 {{vocabulary size 2147418113 is too large; 2147418112 is the most}}
 logitile.loss @a vocab 2147418113 outputs ["loss"] {

@@ -1,7 +1,7 @@
 // RUN: %roundtrip %s | logitile-opt | FileCheck %s
 // RUN: %generic %s | logitile-opt | FileCheck %s
 
-// A loss with its gradient; what it reads, reduces and yields.
+// A loss with its gradient: inputs, reductions and results.
 // CHECK-LABEL: logitile.loss @cross_entropy vocab 32000 outputs ["loss"] gradient of ["loss"] wrt ["z"] {
 logitile.loss @cross_entropy vocab 32000 outputs ["loss"] gradient of ["loss"] wrt ["z"] {
   // CHECK-NEXT: %[[Z:.*]] = logitile.input logits "z" : f32
@@ -23,7 +23,7 @@ logitile.loss @cross_entropy vocab 32000 outputs ["loss"] gradient of ["loss"] w
   logitile.yield %loss : f32
 }
 
-// Outputs may be of every scalar type; nothing asks for a gradient.
+// Outputs may have every scalar type. This loss has no gradient.
 // CHECK-LABEL: logitile.loss @three_outputs vocab 7 outputs ["a", "b", "c"] {
 logitile.loss @three_outputs vocab 7 outputs ["a", "b", "c"] {
   %z = logitile.input logits "z" : f32
@@ -36,7 +36,8 @@ logitile.loss @three_outputs vocab 7 outputs ["a", "b", "c"] {
   logitile.yield %a, %b, %c : f32, i32, i1
 }
 
-// The gradient may be of some outputs and with respect to inputs of every kind; an output may have an input's name.
+// The gradient may be of some outputs and with respect to inputs of every kind; an output may have
+// an input's name.
 // CHECK-LABEL: logitile.loss @names vocab 7 outputs ["loss", "bias"] gradient of ["loss", "bias"] wrt ["z", "bias", "scale"] attributes {note = 1 : i32} {
 logitile.loss @names vocab 7 outputs ["loss", "bias"] gradient of ["loss", "bias"] wrt ["z", "bias", "scale"] attributes {note = 1 : i32} {
   %z = logitile.input logits "z" : f32

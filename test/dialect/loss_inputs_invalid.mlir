@@ -1,6 +1,6 @@
 // RUN: %refused %s
 
-// What it reads.
+// Inputs of a loss.
 
 logitile.loss @a vocab 5 outputs ["l"] {
   %a = logitile.input token "t" : f32

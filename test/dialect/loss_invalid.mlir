@@ -1,6 +1,6 @@
 // RUN: %refused %s
 
-// The header.
+// The header of a loss.
 
 // expected-error @+1 {{'logitile.loss' op vocabulary size 0 must be positive}}
 logitile.loss @a vocab 0 outputs [] {
@@ -55,7 +55,7 @@ logitile.loss @a vocab 5 outputs ["l"] gradient of ["entropy"] wrt ["z"] {
 
 // -----
 
-// The body.
+// The body of a loss.
 
 // expected-error @+1 {{'logitile.loss' op takes ('f32'); a loss reads its inputs with 'logitile.input'}}
 logitile.loss @a vocab 5 outputs ["l"] {

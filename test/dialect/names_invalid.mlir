@@ -1,5 +1,5 @@
 // RUN: %refused %s
-// What has no name cannot be found.
+// Ops without a name cannot be referred to.
 
 func.func @a() {
   // expected-error @+1 {{is of a token input without a name}}

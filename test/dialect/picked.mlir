@@ -1,7 +1,8 @@
 // RUN: %roundtrip %s | logitile-opt | FileCheck %s
 // RUN: %generic %s | logitile-opt | FileCheck %s
 
-// A sweep picks; a finish goes through the places of what it picked, and another one reads the list that the first one gives.
+// A sweep picks entries at the indices of a list. A finish goes through the places of the picks.
+// Another finish reads the list that is a result of the first one.
 // CHECK-LABEL: logitile.program @a
 // CHECK: logitile.sweep @s forward state [] picks [#logitile.pick<"z" at "i" places 64>] init {
 // CHECK: logitile.finish @squares forward places 64 results ["square" : f32] {

@@ -6,7 +6,7 @@
 logitile.program @empty vocab 32000 outputs [] indices [] checked [] {
 }
 
-// Parts in the order in which they run; what a finish gives is known after it.
+// Parts are in the order in which they run. Results of a finish are known after it.
 // CHECK-LABEL: logitile.program @parts vocab 5 outputs [#logitile.output<"loss" : f32 is <@second[0]>>, #logitile.output<"best" : i32 is <@first[0]>>] indices ["target"] checked [#logitile.result<@first[0]>] attributes {note} {
 logitile.program @parts vocab 5 outputs [#logitile.output<"loss" : f32 is <@second[0]>>, #logitile.output<"best" : i32 is <@first[0]>>] indices ["target"] checked [#logitile.result<@first[0]>] attributes {note} {
   // CHECK: logitile.finish @first forward results ["best" : i32]

@@ -1,6 +1,6 @@
 // RUN: %refused %s
 
-// What kernels gather has to be in memory.
+// Kernels gather only from memory.
 
 logitile.program @a vocab 5 outputs [] indices [] checked [] {
   logitile.gradient {

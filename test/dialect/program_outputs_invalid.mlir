@@ -18,7 +18,7 @@ logitile.program @a vocab 5 outputs [#logitile.output<"loss" : f32 is <@f[0]>>] 
 
 // -----
 
-// Only an i32 stands for a condition.
+// If an output is an i1, the result of its finish must be an i32.
 // expected-error @+1 {{'logitile.program' op output 'holds' is 'i1', but its finish gives 'f32'}}
 logitile.program @a vocab 5 outputs [#logitile.output<"holds" : i1 is <@f[0]>>] indices [] checked [] {
   logitile.finish @f forward results ["holds" : f32] {

@@ -1,6 +1,6 @@
 // RUN: %refused %s
 
-// What regions read.
+// Values that regions of a program read.
 
 logitile.program @a vocab 5 outputs [] indices [] checked [] {
   logitile.finish @f forward results ["x" : f32] {

@@ -1,7 +1,8 @@
 // RUN: %roundtrip %s | logitile-opt | FileCheck %s
 // RUN: %generic %s | logitile-opt | FileCheck %s
 
-// Lists are read, computed with elementwise, picked at, and summed; what is one value per token meets each place.
+// Lists are read, computed with elementwise, used as indices of picks, and summed. A token's
+// value is combined with each place.
 // CHECK-LABEL: logitile.loss @sum_of_entries
 logitile.loss @sum_of_entries vocab 100 outputs ["loss", "entries"] {
   %z = logitile.input logits "z" : f32

@@ -1,5 +1,5 @@
-// A sweep that does not parse is given up with its regions. The finish before it uses, wrongly, what one of them defines, and
-// must not be left with a value that is gone.
+// If a sweep does not parse, the parser deletes it with its regions. The finish before it wrongly
+// uses a value of one of these regions, and must not keep a reference to the deleted value.
 // RUN: not logitile-opt %s 2>&1 | FileCheck %s
 
 logitile.program @a vocab 5 outputs [] indices [] checked [] {

@@ -1,6 +1,6 @@
 // RUN: %refused %s
 
-// What its regions read.
+// Values that regions of a sweep read.
 
 logitile.program @a vocab 5 outputs [] indices [] checked [] {
   logitile.sweep @s forward state ["m" : f32] init {

@@ -1,7 +1,7 @@
 // RUN: %roundtrip %s | logitile-opt | FileCheck %s
 // RUN: %generic %s | logitile-opt | FileCheck %s
 
-// Symbols of both kinds, scalars of the launch, views with roles, bundles without.
+// Symbols of both kinds, scalars of the launch, views with roles, and bundles, which have none.
 // CHECK-LABEL: logitile.template @copy<TM, D, acc>(
 // CHECK-SAME: %[[COUNT:.*]]: index from tokens, %{{.*}}: index from vocab_split_first, %{{.*}}: index from vocab_split_end,
 // CHECK-SAME: %{{.*}}: i1 from accumulate, %[[SOURCE:.*]]: !logitile.view<? x D x acc> from "source",
@@ -28,7 +28,7 @@ logitile.template @copy<TM, D, acc>(
 logitile.template @nothing<>(%weights: !logitile.weights) {
 }
 
-// What it is launched for, and on which backends.
+// The purpose of a template, and its backends.
 // CHECK-LABEL: logitile.template @served<> for sweep on ["cpu", "cuda"] (%{{.*}}: !logitile.weights) {
 logitile.template @served<> for sweep on ["cpu", "cuda"] (%weights: !logitile.weights) {
 }

@@ -108,7 +108,7 @@ logitile.template @a<TM, TN>(%hiddens: !logitile.hiddens, %weights: !logitile.we
 
 // -----
 
-// What only kernels have.
+// Ops that are allowed in kernels only.
 
 logitile.template @a<TM>(%vocab: !logitile.view<300xf32> from "vocab", %columns: !logitile.view<?xi32> from "columns") {
   %zero = arith.constant 0 : index

@@ -1,7 +1,8 @@
 // RUN: %roundtrip %s | logitile-opt | FileCheck %s
 // RUN: %generic %s | logitile-opt | FileCheck %s
 
-// Tiles and views with numbers, with symbols and with both; symbols need spaces around 'x', numbers do not.
+// Tiles and views with numbers, with symbols and with both; symbols need spaces around 'x', numbers
+// do not.
 // CHECK-LABEL: func.func private @tiles(
 // CHECK-SAME: !logitile.tile<128x64xf32>, !logitile.tile<TM x TN x acc>, !logitile.tile<128 x TN x f32>, !logitile.tile<128 x 64 x acc>,
 // CHECK-SAME: !logitile.tile<1x64xi32>, !logitile.tile<64x1xi1>, !logitile.tile<16x16xbf16>)
@@ -14,7 +15,7 @@ func.func private @tiles(!logitile.tile<128x64xf32>, !logitile.tile<TM x TN x ac
 func.func private @views(!logitile.view<?xf32>, !logitile.view<?x1024xf16>, !logitile.view<? x V x acc>, !logitile.view<2x?xf32>,
                          !logitile.view<?x8xf32, strided>, !logitile.view<?x8xf32, column_major>, !logitile.view<?x8xf32, row_panels>,
                          !logitile.view<? x D x op, column_panels>)
-// Elements that are rounded when they are read; bindings of templates spell them alone.
+// Elements that are rounded when they are read. As parameters of templates, they are printed alone.
 // CHECK-LABEL: func.func private @rounded(
 // CHECK-SAME: !logitile.view<?x1024xf32 to bf16>, !logitile.view<V x D x f16 to bf16>, !logitile.view<8x8xf32 to f16, column_major>,
 // CHECK-SAME: !logitile.rounded<f32 to bf16>)

@@ -5,7 +5,7 @@ func.func private @a(!logitile.matrix<4x4xf32>)
 
 // -----
 
-// A word is a dimension or an element type by its case.
+// Capitals make a word a dimension, small letters make it an element type.
 
 // expected-error @+1 {{'TMxTNxacc' is neither a dimension (capitals) nor an element type (small letters); write spaces around 'x' next to a symbol, as in 'TM x TN x acc'}}
 func.func private @a(!logitile.tile<TMxTNxacc>)

@@ -1,7 +1,7 @@
 """Calls of a head as data, legal ones and wrong ones: what a fuzzer draws,
 and how arguments are made of it.
 
-A case is printed whole before it runs, so that a crash leaves its input behind.
+A case is printed whole before it runs, so that a crash leaves its input.
 """
 
 from __future__ import annotations

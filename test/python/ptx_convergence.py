@@ -49,7 +49,7 @@ class Instruction:
 
     @property
     def constant(self) -> int | None:
-        """The integer behind the last comma."""
+        """The integer after the last comma."""
         found = re.search(r", (-?\d+)$", self.text)
         return int(found[1]) if found else None
 
@@ -155,7 +155,7 @@ def _is_of_warps(one: Instruction) -> bool:
 
 
 def _blocks(body: str) -> tuple[list[list[Instruction]], list[list[int]]]:
-    """Blocks and their successors; the one behind the last is the end.
+    """Blocks and their successors; the one after the last is the end.
 
     Raises:
         ValueError: there is a jump of another kind.
@@ -175,10 +175,10 @@ def _blocks(body: str) -> tuple[list[list[Instruction]], list[list[int]]]:
             raise ValueError(f"no kernel of a loss has had '{text}' so far: it is not followed")
         if blocks[-1][-1].operation.startswith(("bra", "ret")):
             blocks.append([])
-    return blocks, [_behind(block, number, labels, len(blocks)) for number, block in enumerate(blocks)]
+    return blocks, [_after(block, number, labels, len(blocks)) for number, block in enumerate(blocks)]
 
 
-def _behind(block: list[Instruction], number: int, labels: dict[str, int], end: int) -> list[int]:
+def _after(block: list[Instruction], number: int, labels: dict[str, int], end: int) -> list[int]:
     last = block[-1] if block else None
     jumps = last is not None and last.operation.startswith(("bra", "ret"))
     following = [] if jumps and not last.text.startswith("@") else [number + 1]
@@ -188,25 +188,25 @@ def _behind(block: list[Instruction], number: int, labels: dict[str, int], end: 
 
 
 def _control(successors: list[list[int]]) -> list[set[int]]:
-    """For each block the branches that decide whether it is reached: it comes behind one way out in
-    any case, but not behind the branch itself.
+    """For each block the branches that decide whether it is reached: it comes after one way out in
+    any case, but not after the branch itself.
     """
     end = len(successors)
     everything = (1 << end + 1) - 1
-    behind = [everything] * end + [1 << end]  # bits: the blocks that come in any case
+    after = [everything] * end + [1 << end]  # bits: the blocks that come in any case
     before = None
-    while before != behind:
-        before = list(behind)
+    while before != after:
+        before = list(after)
         for block in reversed(range(end)):
             common = everything
             for following in successors[block]:
-                common &= behind[following]
-            behind[block] = common | 1 << block
+                common &= after[following]
+            after[block] = common | 1 << block
     decided: list[set[int]] = [set() for _ in range(end)]
     for branch, following in enumerate(successors):
         for way in following if len(set(following)) > 1 else ():
             for block in range(end):
-                comes_anyway = block != branch and behind[branch] >> block & 1
-                if behind[way] >> block & 1 and not comes_anyway:
+                comes_anyway = block != branch and after[branch] >> block & 1
+                if after[way] >> block & 1 and not comes_anyway:
                     decided[block].add(branch)
     return decided

@@ -1,4 +1,5 @@
-// Gradients that the first sweep stores, but for a factor of each token: on GPUs, where products are of bf16.
+// Gradients that the first sweep stores, but for a factor of each token: on GPUs, where products
+// are of bf16.
 // RUN: %python %S/check_stages.py %s
 module attributes {logitile.request = #logitile.request<projections = [#logitile.projection<"z", hidden = 40, element = bf16>], dense = {},
     gradients = [<hidden of "z">, <weight of "z">], mode = early, tokens = 100, workspace = 0, chunks = 2,

@@ -1,4 +1,5 @@
-// The largest entries in order and their log-probabilities, and a list of other values beside the loss and its gradient.
+// The largest entries in order and their log-probabilities, and a list of other values beside the
+// loss and its gradient.
 // RUN: %python %S/check_stages.py %s
 module attributes {logitile.request = #logitile.request<projections = [#logitile.projection<"z", hidden = 40, element = f32>], dense = {},
     gradients = [<hidden of "z">], mode = early, tokens = 100, workspace = 100000000, chunks = 0,

@@ -1,4 +1,5 @@
-// Lists that are inputs: the log-probabilities at their indices, beside a bias, a mask and a target; sums of them and a list as output.
+// Lists that are inputs: the log-probabilities at their indices, beside a bias, a mask and a
+// target; sums of them and a list as output.
 // RUN: %python %S/check_stages.py %s
 module attributes {logitile.request = #logitile.request<projections = [#logitile.projection<"z", hidden = 40, element = bf16>], dense = {mask = i1},
     gradients = [<hidden of "z">, <weight of "z">], mode = split, tokens = 100, workspace = 100000000, chunks = 0,

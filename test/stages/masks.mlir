@@ -1,5 +1,5 @@
-// Masks along the vocabulary and per token, the best entry and what other inputs hold there, all kinds of outputs, gradients
-// per token from a fused sweep.
+// Masks along the vocabulary and per token, the best entry and what other inputs hold there, all
+// kinds of outputs, gradients per token from a fused sweep.
 // RUN: %python %S/check_stages.py %s
 module attributes {logitile.request = #logitile.request<projections = [#logitile.projection<"z", hidden = 40, element = f32>], dense = {seen = i1},
     gradients = [<hidden of "z">, <input of "shift">], mode = early, tokens = 100, workspace = 100000000, chunks = 0,

@@ -1,4 +1,5 @@
-// Random numbers in code: products of 32 by 32 bits in lanes on CPUs, and in the instructions that GPUs have for them.
+// Random numbers in code: products of 32 by 32 bits in lanes on CPUs, and in the instructions that
+// GPUs have for them.
 
 // RUN: sed 's/$TARGET/cpu:avx512/' %s | logitile-compile --to=llvm | FileCheck %s --check-prefix=CPU
 // CPU-LABEL: define {{.*}}@forward0(

@@ -1,4 +1,5 @@
-// A divergence from a teacher, whose projection has its own hidden size. A backward pass of its own, a part of the logits saved.
+// A divergence from a teacher, whose projection has its own hidden size. A backward pass of its
+// own, a part of the logits saved.
 // RUN: %python %S/check_stages.py %s
 module attributes {logitile.request = #logitile.request<
     projections = [#logitile.projection<"z", hidden = 40, element = f32>, #logitile.projection<"t", hidden = 24, element = f32>], dense = {},

@@ -57,9 +57,9 @@ def test_every_term_stands_once():
 
 
 def test_an_unused_word_is_found(tmp_path):
-    text = "**end**\ncalled `behind` in the\nIR, called `Gone` and\n`here` in the code, called `x` in the sea"
+    text = "**end**\ncalled `after` in the\nIR, called `Gone` and\n`here` in the code, called `x` in the sea"
     tree.write(tmp_path, GLOSSARY, text)
-    tree.write(tmp_path, "dialect/A.td", "behinds $behind")
+    tree.write(tmp_path, "dialect/A.td", "afters $after")
     tree.write(tmp_path, "compiler/A.cpp", "int here;")
     assert list(unused_words(tmp_path)) == ["'Gone' is said to be in the code, which does not have it",
                                             "'x' is said to be in the sea; places are IR, code, package"]

@@ -21,6 +21,9 @@ FACADE = ("python/logitile/head.py", "python/logitile/heads/")
 INCLUDES = 25
 CPP_COLUMNS, PYTHON_COLUMNS = 150, 110
 PROSE_COLUMNS = 100  # of comments and docstrings; in C++, tables (two spaces in a row) may be wider
+WHOLE_COMMENT = re.compile(r"^[ \t]*/\*.*?\*/[ \t]*$", re.DOTALL | re.MULTILINE)
+# A comment of a lit test that is no line for lit, FileCheck or MLIR's check of diagnostics
+LIT_PROSE = re.compile(r"\s*// (?!\s*(?:[A-Z][A-Z0-9_-]*:|expected-))")
 
 
 RAW_STRING = re.compile(r'R"(\w*)\(.*?\)\1"', re.DOTALL)
@@ -68,6 +71,25 @@ def long_lines(root: pathlib.Path) -> Iterator[Violation]:
                 if len(line) > limit:
                     place = rules.relative(root, file)
                     yield Violation(place, f"line {number} has {len(line)} columns, more than {limit}")
+
+
+def wide_block_comments(root: pathlib.Path) -> Iterator[Violation]:
+    """Comments of C between /* and */ that have lines of their own."""
+    for file in tree.files(root, *tree.CPP, ".c"):
+        text = RAW_STRING.sub(blank, file.read_text())
+        for comment in WHOLE_COMMENT.finditer(text):
+            first = text.count("\n", 0, comment.start()) + 1
+            for number, line in enumerate(comment.group().splitlines(), first):
+                if len(line) > PROSE_COLUMNS:
+                    place = f"{rules.relative(root, file)}:{number}"
+                    yield Violation(place, f"has {len(line)} columns of prose, more than {PROSE_COLUMNS}")
+
+
+def wide_lit_prose(root: pathlib.Path) -> Iterator[Violation]:
+    for path, number, line in rules.lines_of(root, ".mlir"):
+        if LIT_PROSE.match(line) and len(line) > PROSE_COLUMNS:
+            text = f"has {len(line)} columns of prose, more than {PROSE_COLUMNS}"
+            yield Violation(f"{path}:{number}", text)
 
 
 def python_prose(text: str) -> Iterator[tuple[int, str]]:
@@ -195,8 +217,9 @@ def test_lines_are_short():
     rules.check("line-columns", long_lines(tree.ROOT))
 
 
-def test_comments_and_docstrings_of_python_are_narrow():
-    rules.check("prose-columns", wide_python_prose(tree.ROOT))
+def test_prose_is_narrow():
+    rules.check("prose-columns", [*wide_python_prose(tree.ROOT), *wide_block_comments(tree.ROOT),
+                                  *wide_lit_prose(tree.ROOT)])
 
 
 # ---- that the rules find what they are for -------------------------------------------------------
@@ -227,6 +250,19 @@ def test_wide_prose_of_python_is_found(tmp_path):
     tree.write(tmp_path, "b.pyi", f'class A:\n    y: int\n    """B.\n    {x}"""\n    def f(): """{x}"""\n')
     assert [(violation.place, violation.text[:8]) for violation in wide_python_prose(tmp_path)] == [
         ("a.py:1", "has 106 "), ("a.py:2", "has 109 "), ("b.pyi:4", "has 107 "), ("b.pyi:5", "has 119 ")]
+
+
+def test_wide_block_comments_are_found(tmp_path):
+    x = "x" * 100
+    tree.write(tmp_path, "a.c", f"/* a\n * {x} */\nf(/*b=*/{x});\n")
+    assert [violation.place for violation in wide_block_comments(tmp_path)] == ["a.c:2"]
+
+
+def test_wide_prose_of_lit_tests_is_found(tmp_path):
+    x = "x" * 100
+    lines = [f"// RUN: {x}", f"// {x}", f"// A-B_1: {x}", f"// expected-error {x}", f"%{x}", f"  // {x}"]
+    tree.write(tmp_path, "a.mlir", "\n".join(lines))
+    assert [violation.place for violation in wide_lit_prose(tmp_path)] == ["a.mlir:2", "a.mlir:6"]
 
 
 def test_many_includes_are_found(tmp_path):

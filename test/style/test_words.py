@@ -39,6 +39,7 @@ BANS = [
         "the tree speaks of itself, not of how or where it was written"),
     Ban(r"(?i)\bentr(y|ies) of (the |a |its |row )*(state|sweep|table|tile table|registry)\b",
         "entries are those of logits and of the vocabulary; row states have slots, tables have rows"),
+    Ban(r"(?i)\bbeh" r"ind\b", "write 'after', 'beyond', or 'end' for the end of a range"),
 ]
 
 
@@ -60,10 +61,11 @@ def test_no_banned_words():
 def test_each_ban_is_found(tmp_path):
     lines = ["builder.create<AddOp>(loc)", "LLVM_DEBUG(x)", "std::abort()", "exit(1)",
              'Option<"a", "b", "std::string", "", "c">', "// TO" "DO", '"/wo' 'rk/x"',
-             "https://py" "pi.org/simple", "our work" "place", "two entr" "ies of the row state"]
+             "https://py" "pi.org/simple", "our work" "place",
+             "two entr" "ies of the row state", "the columns beh" "ind the last"]
     tree.write(tmp_path, "a.cpp", "\n".join(lines))
     found = [int(violation.text.split()[1]) for violation in banned_words(tmp_path)]
-    assert sorted(found) == list(range(1, 11))
+    assert sorted(found) == list(range(1, 12))
 
 
 def test_similar_words_are_fine(tmp_path):

@@ -1,6 +1,7 @@
 // RUN: %specialise %s | FileCheck %s
 
-// dX = G W, whole; the sparse terms that were taken out of a rounded G come in unrounded, and rows go through the map.
+// dX = G W, whole; the sparse terms that were taken out of a rounded G come in unrounded, and rows
+// go through the map.
 // CHECK-LABEL: logitile.kernel @hidden(%tokens: index from tokens, %tokens_map: !logitile.view<?xi32> from @tokens_map, %grad_z: !logitile.view<?x300xbf16> from @grad_z,
 // CHECK-SAME: %z_weight: !logitile.view<300x24xbf16> from @z_weight, %target: !logitile.view<?xi32> from @target, %known_row: !logitile.view<?xf32> from @known_row,
 // CHECK-SAME: %gradient_z_hidden: !logitile.view<?x24xbf16> from @gradient_z_hidden) {

@@ -1,6 +1,7 @@
 // RUN: %specialise %s | FileCheck %s
 
-// A part of dX = G W over the vocabulary splits of the loop, clipped by the vocabulary and added to the parts before it.
+// A part of dX = G W over the vocabulary splits of the loop, clipped by the vocabulary and added to
+// the parts before it.
 // CHECK-LABEL: logitile.kernel @part(%tokens: index from tokens, %vocab_split_first: index from vocab_split_first, %vocab_split_end: index from vocab_split_end,
 // CHECK-SAME: %accumulate_vocab_splits: i1 from accumulate_vocab_splits, %grad_z: !logitile.view<?x300xbf16> from @grad_z, %z_weight: !logitile.view<300x24xbf16> from @z_weight,
 // CHECK-SAME: %sum_z_hidden: !logitile.view<?x24xf32> from @sum_z_hidden) {

@@ -1,6 +1,7 @@
 // RUN: %specialise %s | FileCheck %s
 
-// Each part of dX = G W goes over as many entries of the vocabulary as the others, but the last, and has columns of its own.
+// Each part of dX = G W goes over as many entries of the vocabulary as the others, but the last,
+// and has columns of its own.
 // CHECK-LABEL: logitile.kernel @hidden(%tokens: index from tokens, %grad_z: !logitile.view<?x300xbf16> from @grad_z,
 // CHECK-SAME: %z_weight: !logitile.view<300x24xbf16> from @z_weight, %sum_z_hidden: !logitile.view<?x72xf32> from @sum_z_hidden) {
 // CHECK: scf.forall (%row, %part, %column) = (0, 0, 0) to (%tokens, %parts, %d) step (%tm, 1, %td) {

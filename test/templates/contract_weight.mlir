@@ -1,6 +1,7 @@
 // RUN: %specialise %s | FileCheck %s
 
-// dW = G^T X for all vocabulary splits, added to what earlier chunks of tokens left. An unrounded gradient holds its sparse terms.
+// dW = G^T X for all vocabulary splits, added to what earlier chunks of tokens left. An unrounded
+// gradient holds its sparse terms.
 // CHECK-LABEL: logitile.kernel @weight(%tokens: index from tokens, %accumulate_tokens: i1 from accumulate_tokens,
 // CHECK-SAME: %grad_z: !logitile.view<?x300xf32> from @grad_z, %packed_z_columns: !logitile.view<?x24xf32, column_panels> from @packed_z_columns,
 // CHECK-SAME: %gradient_z_weight: !logitile.view<300x24xf32> from @gradient_z_weight) {

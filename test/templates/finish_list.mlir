@@ -1,6 +1,7 @@
 // RUN: %specialise %s | FileCheck %s
 
-// The sweep takes entries into its lists, which lie in memory; it has no other state. Each list has a finish of its own.
+// The sweep takes entries into its lists, which lie in memory; it has no other state. Each list has
+// a finish of its own.
 // CHECK-LABEL: logitile.kernel @entries(%tokens: index from tokens,
 // CHECK-SAME: %stored_z: !logitile.view<?x300xf32> from @stored_z, %list_s_0: !logitile.view<?x150xi64> from @list_s_0, %list_s_1: !logitile.view<?x6xi64> from @list_s_1) {
 // CHECK-NOT: logitile.init_state

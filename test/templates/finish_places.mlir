@@ -7,7 +7,8 @@
 // CHECK: logitile.pick_entries %z to [%candidates, %picked_s_0] at [%row, %column] tokens 64 below 300
 // CHECK-SAME: : !logitile.tile<64x32xf32> to [!logitile.view<?x50xi32, column_major>, !logitile.view<?x50xf32, column_major>]
 
-// A finish of places reads what was picked, entries of a Vocab input at the same indices, and values per token.
+// A finish of places reads what was picked, entries of a Vocab input at the same indices, and
+// values per token.
 // CHECK-LABEL: logitile.kernel @sum(%tokens: index from tokens,
 // CHECK: %in = logitile.load %shift at [%row] : !logitile.view<?xf32> -> !logitile.tile<64x1xf32>
 // CHECK-NEXT: logitile.finish_places %candidates, %bias, %picked_s_0 with(%in : !logitile.tile<64x1xf32>) at %row tokens 64 places 50 reads [2, 1] summed to %known_sum :
@@ -16,7 +17,8 @@
 // CHECK-NEXT: %[[SHIFTED:.*]] = arith.addf %[[BIASED]], %[[SHIFT]] : f32
 // CHECK-NEXT: logitile.yield %[[SHIFTED]] : f32
 
-// Terms of the gradient that are lists are added to the tile in memory, although the gradient is rounded.
+// Terms of the gradient that are lists are added to the tile in memory, although the gradient is
+// rounded.
 // CHECK-LABEL: logitile.kernel @gradient(
 // CHECK: logitile.store %g to %grad_z at [%row, %column]
 // CHECK-NEXT: logitile.scatter_terms [%candidates, %known_row] to %grad_z at [%row, %column] tokens 64 columns 32

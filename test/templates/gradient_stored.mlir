@@ -1,6 +1,7 @@
 // RUN: %specialise %s | FileCheck %s
 
-// Stored logits become gradients in place; sums for a Vocab input and the gradient of a Dense input are made beside.
+// Stored logits become gradients in place; sums for a Vocab input and the gradient of a Dense input
+// are made beside.
 // CHECK-LABEL: logitile.kernel @gradient(%tokens: index from tokens, %tokens_map: !logitile.view<?xi32> from @tokens_map,
 // CHECK-SAME: %stored_z: !logitile.view<?x300xf32> from @stored_z, %q: !logitile.view<?x300xbf16> from @q, %map_q: !logitile.view<?xi32> from @map_q,
 // CHECK-SAME: %target: !logitile.view<?xi32> from @target, %known_row: !logitile.view<?xf32> from @known_row, %grad_z: !logitile.view<?x300xf32> from @grad_z,

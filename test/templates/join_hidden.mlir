@@ -1,6 +1,7 @@
 // RUN: %specialise %s | FileCheck %s
 
-// Three parts of dX lie side by side. They are added in order; then sparse terms come in, and rows go through the map.
+// Three parts of dX lie side by side. They are added in order; then sparse terms come in, and rows
+// go through the map.
 // CHECK-LABEL: logitile.kernel @join(
 // CHECK-SAME: %sum_z_hidden: !logitile.view<?x72xf32> from @sum_z_hidden
 // CHECK: scf.forall (%row, %column) = (0, 0) to (%tokens, %d) step (%tm, %td) {

@@ -1,7 +1,7 @@
 // RUN: %specialise %s | FileCheck %s
 
-// A tile without a raised reference has no columns. Where there is one, gradients are relative to the last reference, and entries of
-// sparse terms are cleared.
+// A tile without a raised reference has no columns. Where there is one, gradients are relative to
+// the last reference, and entries of sparse terms are cleared.
 // CHECK-LABEL: logitile.kernel @again(
 // CHECK-NOT: @known_first
 // CHECK-SAME: %known_last: !logitile.view<?xf32> from @known_last

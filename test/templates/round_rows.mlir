@@ -1,6 +1,7 @@
 // RUN: %specialise %s | FileCheck %s
 
-// The end of a gradient that was summed in parts: its sparse terms come in, then it is rounded, rows through the map.
+// The end of a gradient that was summed in parts: its sparse terms come in, then it is rounded,
+// rows through the map.
 // CHECK-LABEL: logitile.kernel @round(%tokens: index from tokens, %tokens_map: !logitile.view<?xi32> from @tokens_map,
 // CHECK-SAME: %sum_z_hidden: !logitile.view<?x24xf32> from @sum_z_hidden, %z_weight: !logitile.view<300x24xbf16> from @z_weight,
 // CHECK-SAME: %target: !logitile.view<?xi32> from @target, %known_row: !logitile.view<?xf32> from @known_row,

@@ -1,7 +1,8 @@
 // RUN: %specialise %s | FileCheck %s
 
-// A task goes through two of the three vocabulary splits, one after the other. They share a list, which is empty before the first column of
-// the two; each of them has a row state of its own. So has the split that the second task has not: it is never updated.
+// A task goes through two of the three vocabulary splits, one after the other. They share a list,
+// which is empty before the first column of the two; each of them has a row state of its own. So
+// has the split that the second task has not: it is never updated.
 // CHECK-LABEL: logitile.kernel @entries(%tokens: index from tokens,
 // CHECK: %group = arith.constant 2 : index
 // CHECK: scf.forall (%row, %vocab_split) = (%zero, %vocabSplitFirst) to (%tokens, %vocabSplitEnd) step (%tm, %group) {

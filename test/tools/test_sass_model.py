@@ -275,7 +275,7 @@ def copies_of_block(register: str, skip: str, spin: str, of_pair: bool = False) 
 def kernel_of_boxes(
     stages: int, ahead: int, turns: int = 8, tiles: int = 0, of_pair: bool = False
 ) -> listing.Listing:
-    """Products of a ring of boxes; behind them a block that threads copy, as where an axis has a
+    """Products of a ring of boxes; after them a block that threads copy, as where an axis has a
     rest. Of `tiles` tiles, if any, the first boxes are asked for before the first one.
     """
     return listing_of(

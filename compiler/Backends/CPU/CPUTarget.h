@@ -8,7 +8,7 @@ namespace logitile::cpu {
 class CPUTarget : public LLVMTarget {
 public:
   CPUTarget(const Backend &backend, CpuTier tier) : LLVMTarget(backend), tier(tier) {}
-  /// 'target', where it is a CPU; else null.
+  /// 'target' as a CPU target; null if it is no CPU.
   static const CPUTarget *from(const Target &target);
 
   std::string features() const override;

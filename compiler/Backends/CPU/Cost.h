@@ -4,6 +4,6 @@
 #include "compiler/Target/Machine.h"
 
 namespace logitile::cpu {
-/// Those of 'threads' cores of the class of machine that each tier stands for.
+/// The rates of 'threads' cores of a typical machine with that tier.
 Machine getMachine(CpuTier tier, int64_t threads);
 } // namespace logitile::cpu

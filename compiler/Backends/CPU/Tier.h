@@ -8,9 +8,9 @@
 #include <string_view>
 
 namespace logitile {
-/// Instruction sets that code is generated for, each including those before it; and one of tests,
-/// whose code is that of AmxBf16 with functions in the place of the instructions on tiles, so that
-/// it needs no more than Avx512Bf16.
+/// Instruction sets for which code is generated. Each of them includes those before it, except the
+/// last, which is for tests: it calls functions instead of the tile instructions of AmxBf16, and so
+/// runs on processors with Avx512Bf16.
 enum class CpuTier { Portable, Avx2, Avx512, Avx512Bf16, AmxBf16, AmxBf16Emulated };
 
 /// Facts of a CPU tier that layouts and microkernels depend on.
@@ -30,7 +30,7 @@ struct CpuTierInfo {
 };
 const CpuTierInfo &getTierInfo(CpuTier tier);
 
-/// The tier of that name; null where there is none.
+/// The tier called 'name'; none if there is no such tier.
 std::optional<CpuTier> parseTier(std::string_view name);
 /// "portable, avx2, avx512, avx512_bf16, amx_bf16, amx_bf16_emulated".
 std::string listTiers();
@@ -38,10 +38,11 @@ std::string listTiers();
 bool runs(CpuTier own, CpuTier tier);
 /// The name of the target of a tier: "cpu:avx2".
 std::string targetName(CpuTier tier);
-/// The best tier that the CPU of this process has. The first call asks the kernel for the use of
-/// tiles, where there are any.
+/// The best tier of this machine's CPU. If the CPU has tile registers, the first call requests
+/// permission from the operating system to use them.
 CpuTier detectTier();
-/// The CPU of this process, by its features. LOGITILE_CPU_TIER may lower the tier; one that the
-/// machine lacks is refused: then 'error' says why and the result is null.
+/// The tier to compile for on this machine: the best tier of its CPU, or the tier that
+/// LOGITILE_CPU_TIER names. If the machine does not support that tier, the result is none and
+/// 'error' says why.
 std::optional<CpuTier> hostTier(std::string &error);
 } // namespace logitile

@@ -4,6 +4,6 @@
 #include "compiler/Target/Machine.h"
 
 namespace logitile::cuda {
-/// Those of the chip of 'gpu'.
+/// The rates of the chip of 'gpu'.
 Machine getMachine(const Gpu &gpu);
 } // namespace logitile::cuda

@@ -7,18 +7,18 @@
 #include <string_view>
 
 namespace logitile {
-/// Bytes of arguments that every driver passes to a kernel, and those that drivers from R530 on do.
+/// The most bytes of kernel arguments: for every driver, and for drivers from R530 on.
 inline constexpr int64_t kParameterBytes = 4096, kMostParameterBytes = 32764;
 
-/// What a compute capability fixes, or its variant with instructions of its own: code for sm_90a
-/// runs on 9.0 and on nothing else.
+/// The properties of a compute capability, or of its variant with extra instructions. Code for such
+/// a variant runs on that compute capability only: code for sm_90a runs on 9.0 only.
 struct GpuInfo {
   std::string_view architecture; // "sm_90"
   int sm;                        // 90 for sm_90 and sm_90a
-  bool hasOwnInstructions;       // those of the variant: products of warpgroups
-  int64_t sharedBytes;       // of a block, at most
-  std::string_view chip;     // the one that a target without a chip stands for
-  int64_t sumsPerThread;     // sums of 16-bit products, at most, that a thread has registers for
+  bool hasOwnInstructions;       // whether this is such a variant: it has products of warpgroups
+  int64_t sharedBytes;       // the most that a block may have
+  std::string_view chip;     // the chip of a target that names none
+  int64_t sumsPerThread;     // the most sums of 16-bit products for which a thread has registers
 };
 
 /// What differs between chips of one compute capability. Code is the same for all of them;
@@ -40,9 +40,10 @@ struct Gpu {
   const GpuInfo *capability = nullptr; // neither is null in what parse returns
   const GpuChip *chip = nullptr;
 
-  /// Null where 'features' is none of these names.
+  /// None if 'features' is not such a name.
   static std::optional<Gpu> parse(std::string_view features);
-  /// Without the chip where it is the default of the compute capability.
+  /// The name that 'parse' reads. The chip is left out if it is the default of the compute
+  /// capability.
   std::string features() const;
   std::string architecture() const { return std::string(info().architecture); }
   const GpuInfo &info() const { return *capability; }

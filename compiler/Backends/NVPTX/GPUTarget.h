@@ -9,7 +9,7 @@ namespace logitile::cuda {
 class GPUTarget : public LLVMTarget {
 public:
   GPUTarget(const Backend &backend, Gpu gpu) : LLVMTarget(backend), gpu(std::move(gpu)) {}
-  /// 'target', where it is a GPU or an emulated one; else null.
+  /// 'target' as a GPU target, emulated or not; null if it is neither.
   static const GPUTarget *from(const Target &target);
 
   std::string features() const override { return gpu.features(); }
@@ -38,7 +38,8 @@ protected:
   llvm::FailureOr<std::string> writeCode(llvm::Module &module, std::string &error, Cancellation *cancellation) const override;
 };
 
-/// A GPU that the host emulates: it runs the LLVM IR that becomes PTX, as bitcode.
+/// A GPU that the host emulates. The emulator runs LLVM bitcode: the LLVM IR from which PTX would
+/// be generated.
 class EmulatedTarget : public GPUTarget {
 public:
   using GPUTarget::GPUTarget;

@@ -6,8 +6,8 @@
 #include "dialect/Logitile.h"
 
 namespace logitile {
-/// Work of a kernel for any launch of it. Exact for tensor cores; bytes of what tokens name
-/// (indices, single entries) are those of a launch where every token names an entry. Empty where
-/// the kernel does not become GPU code, which its conversion tells.
+/// The work of a kernel, for launches of any size. The work of tensor cores is exact. Bytes that
+/// depend on the indices of tokens are counted as if every token had an index in the vocabulary.
+/// Empty if the kernel cannot be converted to GPU code; the conversion reports the error.
 KernelWork predictWork(KernelOp kernel, const GpuInfo &gpu);
 } // namespace logitile

@@ -4,8 +4,8 @@
 #include "mlir/Pass/PassManager.h"
 
 namespace logitile::cuda {
-/// Functions of the llvm dialect get debug information in which each operation on tiles is a
-/// function that was inlined into the kernel. Where the operation was written is the place in it;
-/// the launch, or the loss, is the place of its call.
+/// Adds a pass that gives functions of the llvm dialect debug information. There, each operation on
+/// tiles looks like a function that was inlined into the kernel. The location in that function is
+/// the line of the operation; the location of the call is the launch, or the line of the loss.
 void addOperationPlaces(mlir::OpPassManager &passes);
 } // namespace logitile::cuda

@@ -4,9 +4,11 @@
 #include "mlir/IR/BuiltinOps.h"
 
 namespace logitile {
-/// Takes every kernel out of 'module', once 'convert' has made a function of the same name from it.
-/// A kernel that runs the code of another one is only taken out. Stops at the first failure.
+/// Calls 'convert' for every kernel of 'module', which makes a function of the same name, then
+/// removes the kernel. A kernel that runs the code of another kernel is removed only. Stops at the
+/// first failure.
 mlir::LogicalResult convertKernels(mlir::ModuleOp module, llvm::function_ref<mlir::LogicalResult(KernelOp)> convert);
-/// Erases what the conversion computed and nothing uses, such as strides and counts.
+/// Erases ops that the conversion created and whose results nothing uses, such as strides and
+/// counts.
 void eraseDeadOps(mlir::Region &body);
 } // namespace logitile

@@ -6,20 +6,21 @@
 #include "dialect/Logitile.h"
 
 namespace logitile::lists {
-/// Below every word.
+/// The word of a place without an entry. It is smaller than every other word.
 inline constexpr int64_t kEmpty = INT64_MIN;
 
-/// Integers in the order of the values; NaN is the largest. 0 and -0 are the same.
+/// Integers that have the same order as the values. NaN is the largest; 0 and -0 are equal.
 mlir::Value orderOf(CodeBuilder &e, mlir::Value value);
 mlir::Value valueOf(CodeBuilder &e, mlir::Value order);
-/// Of two words the larger one comes first in a list: that of the larger value, then that of the
-/// lower column.
+/// The word of an entry. The upper half is its order. The lower half has its column, counted down
+/// from the largest number, so that lower columns give larger words. Lists are sorted by word, the
+/// largest first. So the larger value comes first, and of equal values the lower column.
 mlir::Value wordOf(CodeBuilder &e, mlir::Value order, Int column);
 mlir::Value upperHalf(CodeBuilder &e, mlir::Value word);
 Int columnOf(CodeBuilder &e, mlir::Value word);
 
-/// 'word' takes the place of the smallest of the words of a heap, which lies at its start: the
-/// smaller child moves up until 'word' is no larger than both.
+/// Replaces the smallest word of a heap, which is at its start, by 'word': the smaller child moves
+/// up until 'word' is not larger than both children.
 template <typename EmitterT> void replaceLeast(EmitterT &e, Place heap, Int size, mlir::Value word) {
   using namespace mlir;
   auto loop = scf::WhileOp::create(e, TypeRange{e.i64, e.i64, e.i64}, ValueRange{Value(e.integer(0))});
@@ -45,12 +46,13 @@ template <typename EmitterT> void replaceLeast(EmitterT &e, Place heap, Int size
   e.store(word, e.at(heap, e.integer(loop.getResult(0))));
 }
 
-/// Makes all words of a heap empty.
+/// Sets all words of a heap to kEmpty.
 template <typename EmitterT> void clear(EmitterT &e, Place heap, int64_t places) {
   e.loop(e.integer(places), [&](Int place) { e.store(e.number(e.i64, kEmpty), e.at(heap, place)); });
 }
 
-/// One place of a sorted list, or all: 'body' takes the place, its value and its index.
+/// Calls 'body' for one place of a sorted list, or for all places, with the place, its value and
+/// its index.
 template <typename EmitterT, typename Body> void forPlaces(EmitterT &e, Place list, int64_t places, std::optional<int64_t> place, Body body) {
   auto read = [&](Int here) {
     mlir::Value word = e.load(e.at(list, here));
@@ -59,11 +61,11 @@ template <typename EmitterT, typename Body> void forPlaces(EmitterT &e, Place li
   place ? read(e.integer(*place)) : e.loop(e.integer(places), read);
 }
 
-/// The word of a place of a given list, whose index is -1 where there is no entry.
+/// The word of a place of a list that is an input. An index of -1 means that the place is empty.
 mlir::Value givenWord(CodeBuilder &e, mlir::Value value, mlir::Value index);
 
-/// A place of the given list, or of two, which are in order: 'body' takes the place, its value and
-/// its index, as they are in the list. 'at' says where view 'number' has a place.
+/// Calls 'body' for one place, or for all places, of the merge of 'count' sorted lists (one or
+/// two), with the place, its value and its index. 'at' returns where a place of view number N is.
 template <typename EmitterT, typename At, typename Body>
 void forGiven(EmitterT &e, int64_t count, int64_t places, std::optional<int64_t> place, At at, Body body) {
   using namespace mlir;
@@ -84,8 +86,7 @@ void forGiven(EmitterT &e, int64_t count, int64_t places, std::optional<int64_t>
   });
 }
 
-/// Puts the words of a heap in order, the largest first. 'replace' is replaceLeast(heap, size,
-/// word).
+/// Sorts the words of a heap, the largest first. 'replace' is replaceLeast(heap, size, word).
 template <typename EmitterT, typename Replace> void sortHeap(EmitterT &e, Place heap, Int size, Replace replace) {
   e.loop(e.integer(1), size, e.integer(1), [&](Int sorted) {
     Int last = size - sorted;
@@ -95,9 +96,9 @@ template <typename EmitterT, typename Replace> void sortHeap(EmitterT &e, Place 
   });
 }
 
-/// The words of all vocabulary splits are neighbours: those of the first become the list of all, in
-/// order. An earlier finish of the list may have done so: then the largest word, which differs from
-/// the next, stands where a heap has the smallest.
+/// Merges the heaps of all vocabulary splits, which are neighbours in memory, into the first one,
+/// and sorts it. An earlier finish of the same list may have done that. Then the first word is
+/// larger than the second one, which is never so in a heap, and nothing is done.
 template <typename EmitterT, typename Replace, typename Sort>
 void sortList(EmitterT &e, Place heap, int64_t places, int64_t splits, Replace replace, Sort sort) {
   using namespace mlir;
@@ -110,12 +111,12 @@ void sortList(EmitterT &e, Place heap, int64_t places, int64_t splits, Replace r
     sort(heap, e.integer(places));
   };
   if (places == 1)
-    return join(); // it may be done again
+    return join(); // doing this twice changes nothing
   e.when(arith::CmpIOp::create(e, arith::CmpIPredicate::sle, e.load(heap), e.load(e.at(heap, e.integer(1)))), join);
 }
 
-/// The results of row 'token' of a finish_list. 'ofToken' has the inputs of the token; 'replace'
-/// and 'sort' are as in sortList.
+/// Computes and stores the results of a finish_list for row 'token'. 'ofToken' has the inputs of
+/// the token; 'replace' and 'sort' are as in sortList.
 template <typename ContextT, typename Replace, typename Sort>
 void finishToken(ContextT &k, FinishListOp op, Int token, const Widener &ofToken, Replace replace, Sort sort) {
   using namespace mlir;

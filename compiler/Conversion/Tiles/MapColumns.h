@@ -4,9 +4,9 @@
 #include "compiler/Conversion/Tiles/RowGroup.h"
 
 namespace logitile {
-/// What 'region' computes once for all columns of 'rows'.
+/// Emits the ops of 'region' whose values are the same in all columns of 'rows'.
 Widener mapUniform(CodeBuilder &builder, const RowGroup &rows, mlir::Region &region);
-/// Calls 'keep' with the results at each column. 'uniform' is what mapUniform gave.
+/// Calls 'keep' with the results at each column. 'uniform' is the result of mapUniform.
 void mapColumns(const RowGroup &rows, mlir::Region &region, const Widener &uniform,
                 llvm::function_ref<void(const Column &, mlir::ValueRange)> keep);
 } // namespace logitile

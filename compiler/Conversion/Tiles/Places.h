@@ -5,8 +5,8 @@
 #include "compiler/Conversion/Tiles/TileConversion.h"
 
 namespace logitile::places {
-/// What a list that is read has at 'place' for 'token'. Its views are those of 'reads' in
-/// finish_places.
+/// Reads a list at 'place' of 'token'. 'views' are the one to three views that finish_places has
+/// for the list: 'reads' says how many.
 inline mlir::Value read(TileConversion &k, CodeBuilder &builder, llvm::function_ref<mlir::Value(Place)> load, mlir::ValueRange views, Int token,
                         Int place) {
   mlir::Value number = load(k.windowOf(k.view(views[0]), token, place));
@@ -19,7 +19,8 @@ inline mlir::Value read(TileConversion &k, CodeBuilder &builder, llvm::function_
   return load(k.windowOf(table, k.throughMap(views[2], token), entry));
 }
 
-/// Adds 'term' to a sum, and what that addition loses to the second part of the sum.
+/// Adds 'term' to a sum in two parts: the rounding error of the addition is added to the second
+/// part.
 inline CodeBuilder::Values addTerm(CodeBuilder &e, mlir::Value high, mlir::Value low, mlir::Value term) {
   using namespace mlir;
   Value sum = arith::AddFOp::create(e, high, term), ofTerm = arith::SubFOp::create(e, sum, high);
@@ -28,7 +29,7 @@ inline CodeBuilder::Values addTerm(CodeBuilder &e, mlir::Value high, mlir::Value
   return {sum, arith::AddFOp::create(e, low, lost)};
 }
 
-/// The sum of both parts; what a sum lost that is not finite says nothing.
+/// The sum of both parts. The second part is left out if it is not finite.
 inline mlir::Value total(CodeBuilder &e, mlir::Value high, mlir::Value low) {
   using namespace mlir;
   Value difference = arith::SubFOp::create(e, low, low), zero = e.number(low.getType(), 0);
@@ -36,8 +37,8 @@ inline mlir::Value total(CodeBuilder &e, mlir::Value high, mlir::Value low) {
   return arith::AddFOp::create(e, high, arith::SelectOp::create(e, isFinite, low, zero));
 }
 
-/// The results of a token, or of 'lanes' neighbours from it on. 'ofToken' has the values of the
-/// inputs that lists are not among; 'load' reads as many as there are lanes.
+/// Computes and stores the results of a token, or of 'lanes' neighbours from it on. 'ofToken' has
+/// the values of the inputs that are not lists. 'load' reads one value per lane.
 template <typename ContextT>
 void finishToken(ContextT &k, FinishPlacesOp op, Int token, const Widener &ofToken, int64_t lanes, llvm::function_ref<mlir::Value(Place)> load) {
   using namespace mlir;

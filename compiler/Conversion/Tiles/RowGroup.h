@@ -6,12 +6,12 @@
 namespace logitile {
 /// One column of a group of rows.
 struct Column {
-  Int place;               // the line of vectors, or the slot of the thread
+  Int place;               // on CPUs the line of the tile, on GPUs the thread's column slot
   mlir::Value inside = {}; // whether there is such a vocabulary entry; null: there is
 };
 
-/// On CPUs, tokens in the lanes of vectors, with a loop over the columns. On GPUs, one row of a
-/// thread, with code for each of the thread's columns.
+/// On CPUs, a group has one token in each lane of a vector, and the code is a loop over the
+/// columns. On GPUs, a group is one row of a thread, with code for each of the thread's columns.
 class RowGroup {
 public:
   virtual ~RowGroup() = default;
@@ -22,8 +22,9 @@ public:
   virtual void mapUniform(Widener &values, mlir::ValueRange arguments) const = 0;
   /// Maps the others at 'column', and the number of its vocabulary entry in 'region'.
   virtual void mapColumn(Widener &values, mlir::Region &region, mlir::ValueRange arguments, const Column &column) const = 0;
-  /// Calls 'body' for each column in order, with what it returned for the one before, the first
-  /// time with 'start'. The result is what it returned last.
+  /// Calls 'body' for each column in order. 'body' gets the values that it returned for the
+  /// previous column, or 'start' for the first one. The result is what it returned for the last
+  /// column.
   using Body = llvm::function_ref<CodeBuilder::Values(const Column &, mlir::ValueRange)>;
   virtual CodeBuilder::Values forColumns(mlir::ValueRange start, Body body) const = 0;
 };

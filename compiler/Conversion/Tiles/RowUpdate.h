@@ -12,26 +12,26 @@ public:
   virtual ~RowUpdate() = default;
 
 protected:
-  /// The state that the columns of 'rows' give, from an empty one on. 'values' gets what is the
-  /// same in all columns.
+  /// The row state of the columns of 'rows' alone: starts with the empty state. Values that are the
+  /// same in all columns are added to 'values'.
   CodeBuilder::Values fold(const RowGroup &rows, Widener &values);
   /// Updates 'slots' of 'state' by the columns of 'rows'. Values of the update that are the same
   /// in all columns are in 'values'.
   void updateSlots(const RowGroup &rows, const Widener &values, llvm::ArrayRef<unsigned> slots, CodeBuilder::Values &state);
-  /// One state from those of two parts of the vocabulary, the first part first.
+  /// Merges the row states of two parts of the vocabulary, of which 'first' has the lower columns.
   CodeBuilder::Values merge(const Widener &uniform, mlir::ValueRange first, mlir::ValueRange second) const;
 
   // ---- what a target may add --------------------------------------------------------------------
-  /// The larger of two values; where 'isCounted' does not hold, 'known'. A candidate that is NaN is
-  /// never larger, and 'known' is not NaN. 'isCounted' may be null.
+  /// The larger of two values, or 'known' if 'isCounted' is false. A candidate that is NaN is never
+  /// larger, and 'known' is not NaN. A null 'isCounted' means true.
   virtual mlir::Value larger(mlir::Value candidate, mlir::Value known, mlir::Value isCounted) const;
   /// Whether the target computes this slot of the state by itself.
   virtual bool isFoundApart(unsigned slot) const { return false; }
-  /// The candidates of the maxima at 'column', and the values of the update that are known from
-  /// them.
+  /// keepCandidates may store the candidates of the maxima at 'column'. mapCandidates then maps the
+  /// values of the update that equal a stored candidate.
   virtual void keepCandidates(const Column &column, mlir::ValueRange candidates) {}
   virtual void mapCandidates(const Column &column, Widener &values) {}
-  /// Maxima of a part of the columns become those of all columns that are folded together.
+  /// Replaces the maxima of this thread's columns by those of all columns that are folded together.
   virtual void joinMaxima(llvm::MutableArrayRef<mlir::Value> maxima) {}
 
   mlir::Type typeOf(unsigned slot) { return llvm::cast<TileType>(op.getState()[slot].getType()).getElement(); }

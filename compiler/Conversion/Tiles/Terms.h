@@ -4,13 +4,13 @@
 #include "compiler/Conversion/KernelControl.h"
 
 namespace logitile {
-/// One term for each token from a first one on.
+/// The memory of one term for each token, from some first token on.
 struct SparseTerm {
   Place columns, coefficients;
 };
 
-/// Calls 'body' with the terms of 'views', which are pairs of columns and coefficients: those of a
-/// list place after place.
+/// Calls 'body' with each of the terms of 'views', which are pairs of columns and coefficients. A
+/// list has a term for each of its places.
 template <typename ContextT, typename Body> void forTerms(ContextT &kernel, mlir::ValueRange views, Body body) {
   for (size_t i = 0; i + 1 < views.size(); i += 2) {
     const View &columns = kernel.view(views[i]), &coefficients = kernel.view(views[i + 1]);
@@ -24,12 +24,12 @@ template <typename ContextT, typename Body> void forTerms(ContextT &kernel, mlir
   }
 }
 
-/// Those of 'views', which are columns alone.
+/// The terms of 'views', which have columns only, from token 'first' on.
 inline llvm::SmallVector<SparseTerm> columnsOf(CodeBuilder &builder, const KernelControl &kernel, mlir::ValueRange views, Int first) {
   return llvm::map_to_vector(views, [&](mlir::Value view) { return SparseTerm{builder.at(kernel.view(view).base, first), {}}; });
 }
 
-/// Those of 'views', which are pairs of columns and coefficients.
+/// The terms of 'views', which are pairs of columns and coefficients, from token 'first' on.
 inline llvm::SmallVector<SparseTerm> termsOf(CodeBuilder &builder, const KernelControl &kernel, mlir::ValueRange views, Int first) {
   llvm::SmallVector<SparseTerm> terms;
   for (size_t i = 0; i + 1 < views.size(); i += 2)

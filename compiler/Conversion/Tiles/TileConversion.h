@@ -8,12 +8,13 @@ class TileConversion : public KernelControl {
 public:
   using KernelControl::KernelControl;
 
-  /// The row of a view that row 'row' stands for, where 'map' may be null.
+  /// The row of the caller's array for row 'row': the map's entry, or 'row' itself if 'map' is
+  /// null.
   Int throughMap(mlir::Value map, Int row);
-  /// The entry of the last dimension of 'view' that 'entry', an i32, gathers: the nearest one where
-  /// there is none of this number.
+  /// 'entry', an i32, limited to the last dimension of 'view', so that memory outside of it is
+  /// never read.
   Int clampEntry(mlir::Value entry, const View &view);
-  /// Fails with an error at 'op' where elements of 'view' do not become those of 'type'.
+  /// Fails with an error at 'op' if elements of 'view' cannot be converted to those of 'type'.
   mlir::LogicalResult checkElements(mlir::Operation *op, TileType type, const View &view);
 
 protected:
@@ -36,9 +37,9 @@ protected:
   virtual mlir::LogicalResult convert(PickEntriesOp op) = 0;
   virtual mlir::LogicalResult convert(FinishPlacesOp op) = 0;
   virtual mlir::LogicalResult convert(ScatterTermsOp op) = 0;
-  /// Lanes of the values that scalar regions become; 0: scalars.
+  /// The number of lanes for which scalar regions are emitted; 0: scalars.
   virtual int64_t regionLanes() const = 0;
-  /// Makes 'value' the start of the row state 'row', in every row.
+  /// Sets the row state 'row' to 'value' in every row.
   virtual void startRow(mlir::Value row, mlir::Value value) = 0;
   /// One element of memory in its value type.
   virtual mlir::Value loadElement(Place place) = 0;

@@ -12,7 +12,7 @@ namespace {
 constexpr double kLeast = -0x1p31, kMost = 0x1p31 - 1;
 constexpr double kExact = 0x1p53; // integers up to here are exact as f64
 constexpr double kSlack = 512;    // a product of f32 near 2^31 errs by less
-constexpr unsigned kReach = 8;    // ops behind a value that are looked at for its limits
+constexpr unsigned kReach = 8;    // how many ops back from a value are searched for its limits
 } // namespace
 
 Value Integers::write(Kind kind, Value a, Value b) {
@@ -107,7 +107,7 @@ Integers::Bounds Integers::boundsOf(Value x, Known<Bounds> &known) {
   return found;
 }
 
-/// The sums, differences and products behind a value, none of which saturates.
+/// The sums, differences and products that a value is made of, none of which saturates.
 Value Integers::modular(Value x, Known<Value> &known) {
   auto step = steps.find(x);
   if (step == steps.end())

@@ -6,8 +6,9 @@
 #include "llvm/ADT/DenseMap.h"
 
 namespace logitile {
-/// Machines compute modulo 2^32. Where the operands may be large enough for that to matter,
-/// comparisons find out and choose; elsewhere nothing is added.
+/// Machines compute modulo 2^32. If the operands may be so large that a result does not fit, this
+/// class adds comparisons that detect it and select the saturated result. Otherwise it adds
+/// nothing.
 class Integers {
 public:
   explicit Integers(Writer &writer) : w(writer) {}
@@ -15,12 +16,13 @@ public:
   enum class Kind { Add, Sub, Mul };
   /// A sum, difference or product that saturates.
   mlir::Value saturated(Kind kind, mlir::Value a, mlir::Value b);
-  /// The index of a pick, limited to what 32 bits hold where its exact value might be more.
+  /// The index of a pick. If its exact value does not fit in 32 bits, the result is the largest or
+  /// the smallest number of 32 bits, which is outside the vocabulary.
   ///
-  /// A step that saturates does not help: a difference may bring it back among the entries. So the
-  /// whole expression is computed modulo 2^32, where no step loses anything. That is right unless a
-  /// multiple of 2^32 may lie between the exact index and an entry, which the same expression in
-  /// floats tells.
+  /// It is not enough that each step saturates, because a later difference may move a saturated
+  /// number back into the vocabulary. So the whole expression is computed modulo 2^32, in which no
+  /// step loses anything. The result is wrong only if the exact index differs from it by a multiple
+  /// of 2^32. The same expression in floats shows whether that is so.
   mlir::Value index(mlir::Value x);
 
 private:
@@ -47,7 +49,7 @@ private:
   mlir::Value movedBack(mlir::Value wrapped, mlir::Value start, mlir::Value by, Side side, Side sideOfBy);
   mlir::Value productBeyond(mlir::Value wrapped, mlir::Value a, mlir::Value b, Side side);
   mlir::Value estimateBeyond(mlir::Value wrapped, mlir::Value a, mlir::Value b, Side side);
-  /// Whether x never lies on the other side of 0.
+  /// Whether x is never on the other side of 0.
   bool isOn(Side side, mlir::Value x);
   mlir::Value compare(mlir::arith::CmpIPredicate predicate, mlir::Value a, mlir::Value b);
   mlir::Value compare(mlir::arith::CmpFPredicate predicate, mlir::Value a, mlir::Value b);
@@ -55,7 +57,7 @@ private:
 
   Writer &w;
   Known<Bounds> limits;
-  Known<Step> steps;        // by the value that saturates: what it is of
+  Known<Step> steps;        // the operation that a saturated value is the result of
   Known<Step> modularSteps; // by the value of modular()
 };
 } // namespace logitile

@@ -12,8 +12,8 @@ namespace logitile {
 class Writer {
 public:
   explicit Writer(LossOp loss) : b(loss.getLoc(), loss.getContext()), vocab(loss.getVocab()) {}
-  /// What is written from now on stands before 'op' and has its place in the source. All operands
-  /// of 'op' have been written, or were started at.
+  /// From now on, ops are written before 'op' and get the location of 'op'. Every operand of 'op' has
+  /// been written, or startAt was called for it.
   void startAt(mlir::Operation *op) {
     varying.add(*op);
     b.setInsertionPoint(op);
@@ -30,7 +30,7 @@ public:
   mlir::Value reduced(Combiner combiner, mlir::Value x) {
     return write<ReduceOp>(b.getF32Type(), combiner, /*verbatim=*/false, x, mlir::IntegerAttr());
   }
-  /// The entry 'index' of x, without a rule.
+  /// The entry 'index' of x, as a gather: no rule is applied.
   mlir::Value picked(mlir::Value x, mlir::Value index) { return write<GatherOp>(x, index); }
   mlir::Type f32() { return b.getF32Type(); }
 

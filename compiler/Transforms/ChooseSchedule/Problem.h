@@ -46,50 +46,57 @@ struct Problem {
   llvm::DenseSet<mlir::Attribute> knownOfCall;    // results of finishes that the runtime reads
   llvm::DenseSet<mlir::Attribute> knownInBackward; // and those that are read after the forward phase
   llvm::DenseSet<std::pair<llvm::StringRef, int64_t>> picksInBackward; // picks, by sweep and number, that are read then
-  /// Whether logits are dot products, of hidden states in rows. The number of chunks does not
-  /// change it, so that the bits of a token's results do not depend on that number.
+  /// Whether the call has so few tokens that logits are computed as dot products of rows of the
+  /// head and rows of hidden states. This depends on the tokens of the call, not of a chunk. So the
+  /// number of chunks does not change the bits of a token's results.
   bool hasFewTokens() const { return request.getTokens() <= facts.mostFewTokens; }
-  /// The most tokens whose tiles are as many, up to a power of two: calls up to there make
-  /// gradients of hidden states in as many parts.
+  /// The request's number of tokens, rounded up: to whole tiles of tokens, and their number to a
+  /// power of two. All calls whose numbers of tokens round up to the same number compute gradients
+  /// of hidden states in the same number of parts.
   int64_t mostTokensAlike() const;
-  /// Parts of the vocabulary that those of a projection are made in, for so many tokens.
+  /// The number of parts of the vocabulary in which a gradient of hidden states is computed, in a
+  /// call of 'tokens' tokens. The partial sums of the parts are added afterwards. 1: in one piece.
   int64_t hiddenParts(const ProjectionProblem &projection, int64_t tokens) const;
-  /// Vocabulary entries of each of so many parts, but the last.
+  /// The vocabulary entries of a part, if there are 'parts' parts. The last part may be shorter.
   int64_t entriesOfPart(int64_t parts) const;
-  /// Whether those of a projection are made in several.
+  /// Whether the gradient of hidden states of any projection is computed in several parts.
   bool hasHiddenParts(int64_t tokens) const {
     return llvm::any_of(projections, [&](const ProjectionProblem &projection) { return hiddenParts(projection, tokens) > 1; });
   }
-  /// The first number of tokens whose calls have as many parts as this one, and the end of such
-  /// numbers.
+  /// A range of numbers of tokens that contains the request's number: the first number, and the end
+  /// (exclusive). Calls in the range have the same numbers of parts.
   std::pair<int64_t, int64_t> tokensAlike() const;
-  /// Columns of the tiles of a gradient where tiles have fixed sizes.
+  /// The hidden entries that one tile of a gradient has, on targets whose tiles have fixed sizes.
   int64_t gradientColumns(const ProjectionProblem &projection) const {
     return target->gradientColumns(projection.operand, projection.hidden, tiles.TD);
   }
-  /// Vocabulary entries of a tile of the gradient of a head: as many as tiles of logits have
-  /// columns, if the target allows it.
+  /// The vocabulary entries that one tile of a weight's gradient has: as many as a tile of logits,
+  /// or fewer if the target's limit is lower.
   int64_t weightRows() const { return std::min(tiles.TN, facts.mostWeightRows); }
-  /// How much longer gradients of hidden states take because their tiles, in so many parts, do not
-  /// fill the units evenly.
+  /// The factor by which a gradient of hidden states takes longer because its tasks are not a
+  /// multiple of the device's units, so that some units idle. 'tokens' and 'parts' give the tasks.
   double hiddenWaits(const ProjectionProblem &projection, int64_t tokens, int64_t parts) const;
-  /// Chunks of tokens are multiples of it.
+  /// The number of tokens in a chunk is a multiple of this.
   int64_t chunkUnit() const { return facts.hasFixedTiles ? tiles.TM : panelWidth; }
-  /// Whether the first sweep stores gradients, but for a factor of each token.
+  /// Whether the gradient is factored: the first sweep stores its early part, and a factor for each
+  /// token is known later.
   bool isFactored() const { return gradient && GradientOp(gradient).factoredAdjoint(); }
   bool isSplit() const { return request.getMode() == Mode::Split; }
   bool makesGradients() const { return request.getMode() != Mode::Forward; }
-  /// Whether what is stored of logits is a distance from a centre: all but softcaps in 16 bits.
+  /// Whether stored logits are differences from a centre of their token: logits in 16 bits are,
+  /// unless the loss caps them with a tanh.
   bool hasCentres(const ProjectionProblem &projection) const;
-  /// Whether a finish tells which tokens have gradients that must be stored again.
+  /// Whether 'finish' raises exponent references, and so decides for which tokens the early part of
+  /// the gradient is stored once more.
   bool raisesReferences(FinishOp finish) const;
-  /// How many places the list of a finish has; none where it is of no list.
+  /// The number of places of the list that 'finish' returns; none if it returns no list.
   std::optional<int64_t> placesOf(FinishOp finish) const;
-  /// Fills in the vocabulary splits; 'finer' as in 'get'.
+  /// Sets the members that describe vocabulary splits. 'finer' is as in 'get'.
   void splitVocabulary(int64_t finer);
-  /// Fills in 'inputs' and what is known where.
+  /// Sets 'inputs', 'knownOfCall', 'knownInBackward' and 'picksInBackward'.
   void collectReads();
-  /// Finishes of a sweep, or of a phase without one, in order.
+  /// The finishes of 'phase' that come after 'sweep' and before the next sweep, in order. A null
+  /// sweep means the finishes before the first sweep of that phase.
   llvm::SmallVector<FinishOp> finishesAfter(SweepOp sweep, Phase phase) const;
   llvm::SmallVector<llvm::StringRef> pairsOf(llvm::ArrayRef<mlir::Operation *> parts) const;
   const ProjectionProblem &projection(llvm::StringRef name) const {

@@ -4,8 +4,8 @@
 #include "dialect/Logitile.h"
 
 namespace logitile {
-/// Whether all reads of logits in 'program' are those of its first sweep and of its gradient, and
-/// the gradient is such a product. Then the program becomes one whose first sweep stores the part
-/// that is known by then; else it stays as it is.
+/// Factors the gradient if two conditions hold: only the first sweep and the gradient of 'program'
+/// read logits, and the gradient is such a product. Then the first sweep of the program stores the
+/// early part of the gradient, and the result is true. Otherwise the program does not change.
 bool factorGradient(ProgramOp program);
 } // namespace logitile

@@ -4,14 +4,14 @@
 #include "dialect/Logitile.h"
 
 namespace logitile {
-/// What is the same for all entries of a token, and multiplies all of them.
+/// A factor that is the same for all entries of a token.
 struct UniformFactor {
   enum class Kind {
     Times,
-    Weight, // where it is 0, so is the product, whatever else there is
+    Weight, // if it is 0, the product is 0, whatever the other factors are
     Divisor,
-    Kept,    // a condition: where it does not hold, the product is 0, whatever else there is
-    Dropped, // where it holds
+    Kept,    // a condition: if it is false, the product is 0, whatever the other factors are
+    Dropped, // a condition: if it is true, the product is 0
   };
   mlir::Value value;
   Kind kind = Kind::Times;
@@ -27,18 +27,19 @@ struct Exponent {
   llvm::SmallVector<Addend> addends;
 };
 
-/// A gradient, taken apart while its early part is written to another block: what is known while
-/// the logits are there.
+/// Splits a gradient into factors while its early part is written to another block. The early part
+/// is what is known while a sweep computes the logits.
 class Factors {
 public:
-  /// \param candidate in the gradient's block, what the running maximum of the sweep is of; may be
-  /// null.
+  /// \param candidate the value in the gradient's block that equals the candidate of the sweep's
+  /// running maximum; may be null.
   Factors(mlir::Block &gradient, mlir::Value candidate) : candidate(candidate) { classify(gradient); }
 
-  /// The early part of 'dense', behind 'cloner'; failure where there is none.
+  /// The early part of 'dense', written after what 'cloner' has cloned; failure where there is
+  /// none.
   mlir::FailureOr<mlir::Value> split(mlir::Value dense, SliceCloner &cloner, llvm::function_ref<mlir::Value()> reference);
 
-  /// Whether 'value' is known while the logits are there.
+  /// Whether 'value' is known while a sweep computes the logits.
   bool isEarly(mlir::Value value) const { return !late.contains(value); }
 
   llvm::SmallVector<UniformFactor> uniform;
@@ -49,7 +50,7 @@ private:
   void classify(mlir::Block &gradient);
   bool isUniform(mlir::Value value) const { return !varying.contains(value); }
   std::optional<Exponent> exponentOf(mlir::Value value) const;
-  /// Null where nothing is left but factors.
+  /// The early part of 'value'; null if 'value' consists only of uniform factors.
   mlir::FailureOr<mlir::Value> early(mlir::Value value);
   mlir::FailureOr<mlir::Value> product(mlir::Operation *op);
   mlir::FailureOr<mlir::Value> exponential(mlir::Operation *op);

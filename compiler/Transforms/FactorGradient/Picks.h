@@ -3,11 +3,12 @@
 #include "dialect/Logitile.h"
 
 namespace logitile {
-/// Which slot of the row state has the logit at 'column', an input or a known value of any region;
-/// nothing where none has it. A sweep may pick logits of other projections there as well.
+/// The slot of the row state that has the logit at 'column'; none if no slot has it. 'column' is an
+/// input or a known value, in any region. The logit must be of the projection 'logits': a sweep may
+/// pick logits of other projections at the same column.
 std::optional<unsigned> findPickSlot(SweepOp sweep, mlir::Value column, llvm::StringRef logits);
 
-/// A new slot for it, behind the others. Finishes of the sweep take it too. The slot has 0 where
-/// the vocabulary has no such column.
+/// Adds a slot for the logit at 'column', after the other slots, also as an argument of the sweep's
+/// finishes. Returns its number. The slot is 0 if the vocabulary has no such column.
 unsigned addPickSlot(ProgramOp program, SweepOp sweep, mlir::Value column, llvm::StringRef logits);
 } // namespace logitile

@@ -5,12 +5,12 @@
 #include "mlir/IR/Operation.h"
 
 namespace logitile {
-/// Copies operations without regions, each of them once.
+/// Copies operations without regions. Each operation is copied only once.
 class SliceCloner {
 public:
   explicit SliceCloner(mlir::OpBuilder &builder) : builder(builder) {}
 
-  /// 'value' there.
+  /// The copy of 'value'. Copies the operations that compute it if needed.
   mlir::Value clone(mlir::Value value) {
     if (mlir::Value known = mapping.lookupOrNull(value))
       return known;
@@ -19,11 +19,11 @@ public:
     builder.clone(*value.getDefiningOp(), mapping);
     return mapping.lookup(value);
   }
-  /// 'op', of what its operands are there.
+  /// Copies 'op' with the copies of its operands.
   void cloneOp(mlir::Operation &op) { builder.clone(op, mapping); }
   void map(mlir::Value from, mlir::Value to) { mapping.map(from, to); }
 
-  /// A copy of its own of what reads an input.
+  /// A separate copy of an op that reads an input.
   mlir::Value copy(mlir::Operation *input) const { return builder.clone(*input)->getResult(0); }
 
   mlir::OpBuilder &builder;

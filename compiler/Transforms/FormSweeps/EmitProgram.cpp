@@ -409,7 +409,7 @@ ProgramOp ProgramEmitter::emit(LossOp loss) {
     emitSweep(backwardStage() + i + 1, Phase::Backward, placement.backward[i], name);
   }
   emitFinishes(backwardStage(), Phase::Backward, {}, "");
-  for (const SweepAccumulators &sweep : placement.forward) // behind all that they read
+  for (const SweepAccumulators &sweep : placement.forward) // after all that they read
     for (Accumulator *list : listsOf(sweep))
       emitList(list);
   for (unsigned i = placement.forward.size(); i-- > 0;) {
@@ -445,7 +445,7 @@ void ProgramEmitter::emitSweep(unsigned stage, Phase phase, const SweepAccumulat
 /// The finishes of one stage, steps descending: step 0 takes the sweep's state.
 void ProgramEmitter::emitFinishes(unsigned stage, Phase phase, const SweepAccumulators &accumulators, StringRef sweep) {
   while (std::optional<int> point = lastPoint(stage)) {
-    emitPlaceFinishes(*point, phase); // behind the finish of the same point, which they may ask for more
+    emitPlaceFinishes(*point, phase); // after the finish of the same point, which they may ask for more
     if (!requests.count(*point))
       continue;
     emitFinish(*point, phase, *point % kStepsOfStage == 0 ? &accumulators : nullptr, sweep);

@@ -21,48 +21,50 @@ class RegionEmitter;
 
 class ProgramEmitter {
 public:
-  /// 'places': of those outputs that are lists, how many places they have.
+  /// 'places': the number of places of each output that is a list, by name.
   ProgramEmitter(Planner &planner, const Placement &placement, llvm::ArrayRef<std::pair<llvm::StringRef, NodeRef>> outputs,
                  const llvm::StringMap<int64_t> &places, llvm::ArrayRef<GradientNodes> gradients);
   /// Builds the program before 'loss'.
   ProgramOp emit(LossOp loss);
-  /// Whether all values of the program are there; else errors were emitted.
+  /// Whether the program has all values that it needs. If not, errors were emitted.
   bool hasAllValues() const { return isComplete; }
 
   // ---- for the regions
   Planner &planner;
   /// The point at which a uniform value is known.
   int pointOf(NodeRef node);
-  /// What a reduction stands for; any other node is its own. A fused sum stands for the result of
-  /// its accumulator.
+  /// The expression over accumulators that computes a reduction; for a fused sum, the result of its
+  /// accumulator. Any other node is returned as it is.
   NodeRef resolve(NodeRef node) const;
   /// Whether a uniform value has a low part.
   bool hasLow(NodeRef node);
-  /// The varying expression that the uniform 'node' is one entry of, if that entry can be made
-  /// where 'node' is.
+  /// The varying expression of which the uniform 'node' is one entry, if that entry can be computed
+  /// at the point where 'node' is computed.
   Graph::Origin originOf(NodeRef node);
-  /// p[select(c, i, j)] of a product of exponentials, which is traced with the selection inside:
-  /// select(c, p[i], p[j]), so that each branch is an entry. Null for other nodes.
+  /// For a product p of exponentials: p[select(c, i, j)] as select(c, p[i], p[j]), so that each
+  /// branch is an entry of p. Null for other nodes.
   NodeRef asSelectedEntries(NodeRef node);
-  /// The value that 'node' is an entry of as scale * base + addend, with the base that exponents
-  /// have.
+  /// The value of which 'node' is an entry, as scale * base + addend. The base is the one that
+  /// exponents use.
   Planner::Canonical partsOfEntry(NodeRef node, Graph::Origin origin);
-  /// Whether a value that needs no logits is so cheap that every region makes it again.
+  /// Whether a value that needs no logits is so cheap that every region computes it itself.
   bool isCheap(NodeRef node);
-  /// Asks the finish at the value's point for it; which of its results it will be.
+  /// Makes 'node' a result of the finish at its point, and returns that result.
   ResultAttr request(NodeRef node, Part part);
-  /// Asks the finish at a place of a list for the value or the index there.
+  /// Makes the value or the index at one place of a list a result of a finish, and returns that
+  /// result.
   ResultAttr requestPlace(NodeRef node);
-  /// Asks the finish that puts a list of largest entries in order for the values or the indices,
-  /// for later parts.
+  /// Makes the values or the indices of a list of largest entries a result of the finish that sorts
+  /// the list, and returns that result.
   ResultAttr requestListed(NodeRef list);
-  /// Asks the finish that goes through the places of 'sum's list for their sum.
+  /// Makes 'sum', a sum over the places of a list, a result of the finish that goes through these
+  /// places, and returns that result.
   ResultAttr requestSum(NodeRef sum);
-  /// The pick of a sweep that 'accumulator' stands for.
+  /// The pick of a sweep that computes 'accumulator'.
   ResultAttr pickOf(NodeRef accumulator);
   unsigned stageOf(const Accumulator *accumulator) const { return accumulatorStages.lookup(accumulator->number); }
-  /// A region needs a slot of row state that no sweep before it has, by a fault of this pass: the
-  /// program is of no use.
+  /// Reports an internal error: a region needs a slot of row state that no earlier sweep computes.
+  /// The program cannot be used then.
   void reportMissing(NodeRef accumulator);
 
 private:
@@ -145,14 +147,14 @@ public:
   RegionEmitter(RegionEmitter &parent, NodeRef index)
       : program(parent.program), builder(parent.builder), point(parent.point), isFinish(false), parent(&parent), index(index) {}
 
-  /// Row state that the region has at hand.
+  /// Tells which value of this region is the accumulator's slot of the row state.
   void bind(const Accumulator *accumulator, mlir::Value value) { state[accumulator->number] = value; }
   void bind(const Accumulator *accumulator, mlir::Value high, mlir::Value low);
   void bindNode(NodeRef node, mlir::Value value) { whole[node] = value; }
   /// The value as one number.
   mlir::Value value(NodeRef node);
   mlir::Value value(NodeRef node, Part part);
-  /// A value, and what it loses to rounding; low may be null.
+  /// A value and its rounding error. 'low' may be null.
   struct Pair {
     mlir::Value high, low;
     mlir::Value sum(RegionEmitter &emitter) const { return low ? emitter.add(high, low) : high; }
@@ -172,9 +174,10 @@ public:
   mlir::Value exponential(const Accumulator *max, NodeRef scale);
   mlir::OpBuilder &ops() { return builder; }
   void setLoc(mlir::Location next) { loc = next; }
-  /// What follows is made for reductions that stand there.
+  /// From now on, values are computed for reductions at these locations.
   void setReductions(llvm::ArrayRef<mlir::Location> places);
-  /// The place of a value, under its name, and those of the reductions that it is made for.
+  /// The location of a value, with its name, joined with the locations of the reductions for which
+  /// it is computed.
   mlir::Location placeOf(mlir::Location value) const;
 
   // ---- small pieces of code
@@ -228,7 +231,7 @@ private:
   mlir::Value gather(NodeRef node);
   mlir::Value readList(NodeRef node);
   mlir::Value read(InputKind kind, mlir::StringRef name, mlir::Type type);
-  /// What an earlier finish gives.
+  /// Reads the result of an earlier finish.
   mlir::Value readKnown(NodeRef node, Part part, mlir::Type type);
 
   ProgramEmitter &program;

@@ -8,15 +8,17 @@ namespace logitile {
 struct GradientNodes {
   InputKind kind;
   llvm::StringRef name;
-  int64_t index = -1, places = 0; // the entry of a token input; of an input that is read as a list, how many places it has
+  int64_t index = -1; // which entry of a Token[..., K] input this is the gradient of; -1: no single entry
+  int64_t places = 0; // of an input that is read as a list: how many places it has
   NodeRef dense = nullptr;
   llvm::SmallVector<std::pair<NodeRef, NodeRef>> rows; // column, coefficient
   mlir::Location loc;
 
-  /// One value per token or for the call: read by no kernel that runs over the vocabulary.
+  /// Whether it has one value per token, or one per call. No kernel that runs over the vocabulary
+  /// computes such a gradient.
   bool isPerToken() const { return kind == InputKind::Token || kind == InputKind::Scalar; }
-  /// The runtime fills the gradient with zeros: no kernel needs its memory, which the call has only
-  /// for inputs that kernels read.
+  /// Whether the gradient of a Vocab or Dense input is 0 everywhere. Then the runtime fills it with
+  /// zeros, and no kernel writes it.
   bool isOfInputThatNothingReaches() const {
     bool isReached = !rows.empty() || (dense && !dense->isConstant(0));
     return !isReached && (kind == InputKind::Vocab || kind == InputKind::Dense);
@@ -26,14 +28,18 @@ struct GradientNodes {
 using SweepAccumulators = llvm::SmallVector<Accumulator *>;
 struct Placement {
   llvm::SmallVector<SweepAccumulators> forward, backward;
-  /// Sums that only gradients per token read: made verbatim while the gradient is made.
+  /// Sums over the vocabulary that only gradients per token read. The pass that computes the
+  /// gradient of the logits adds them up too, and evaluates their terms as they are written.
   llvm::SmallVector<std::pair<NodeRef, Accumulator *>> fused;
 };
 
-/// 1. Forward sweeps hold what outputs reach. 2. What a gradient per element needs joins a forward
-/// sweep where its level allows, else a backward sweep. 3. A sum that only a gradient per token
-/// needs, and whose accumulators are not there yet, is fused; of slices it is not, for the gradient
-/// pass has nothing to merge behind it.
+/// Chooses a sweep for each accumulator:
+/// 1. Accumulators that outputs need are computed by forward sweeps.
+/// 2. Accumulators that other gradients need are computed by a forward sweep if there is one of
+///    their level, else by a backward sweep. Other gradients are those with a value per entry.
+/// 3. A sum that only gradients per token need is fused, if accumulators of it are missing so far.
+///    If the vocabulary is in slices, it is not fused: its parts have to be merged, and no merge
+///    comes after the gradient pass.
 Placement placeAccumulators(Planner &planner, llvm::ArrayRef<std::pair<llvm::StringRef, NodeRef>> outputs,
                             llvm::ArrayRef<GradientNodes> gradients);
 } // namespace logitile

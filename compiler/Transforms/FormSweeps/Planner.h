@@ -18,39 +18,43 @@ struct Accumulator {
     Arg,    // index of the largest or smallest 'base', and its value
     Carry,  // the value of 'base' at the index of 'arg'
     Gather, // the value of 'base' at 'index'
-    List,   // the largest values of 'base' and their indices: 'places' of them, no part of the state
-    Pick,   // the values of 'base' at each index of the list 'index', no part of the state
+    List,   // the 'places' largest values of 'base' and their indices; not in the row state
+    Pick,   // the values of 'base' at each index of the list 'index'; not in the row state
   };
   Kind kind = Kind::Max;
   unsigned number = 0;
   unsigned level = 0; // its sweep: 1 is the first
   NodeRef base = nullptr;
-  bool isOfLogSumExp = false; // Max: of a value that a logsumexp takes as it is rounded
-  bool isOfProduct = false;   // Max: of exponents of products, or of powers of a softmax: a logsumexp cancels them
+  bool isOfLogSumExp = false; // Max: 'base' is the argument of a logsumexp, rounded as there
+  bool isOfProduct = false;   // Max: 'base' is the exponent of a product of exponentials, or of a power of a softmax
   Accumulator *max = nullptr; // Exp
   NodeRef scale = nullptr;
-  llvm::SmallVector<NodeRef, 2> factors; // of type Bool: a condition, the product is 0 where it does not hold
+  llvm::SmallVector<NodeRef, 2> factors; // one of type Bool is a condition: if it is false, the product is 0
   NodeRef pivot = nullptr;
-  Accumulator *weights = nullptr; // of a pivoted accumulator: the same sum without the pivot, in its sweep if that moves a centre
-  llvm::SmallVector<std::pair<NodeRef, Accumulator *>, 2>
-      centre; // pivot = sum of coefficient * (max.base - max) + rest + what is pulled out
+  /// With a pivot: the accumulator of the same sum without the pivot. It is in the same sweep if
+  /// that sweep moves a centre.
+  Accumulator *weights = nullptr;
+  /// With a pivot: (coefficient, max) of each term. The pivot is the sum of coefficient * (max.base
+  /// - max), plus 'rest', plus addends that were moved out of the sum.
+  llvm::SmallVector<std::pair<NodeRef, Accumulator *>, 2> centre;
   NodeRef rest = nullptr;
   Accumulator *arg = nullptr;
   bool wantsLargest = true;
   NodeRef index = nullptr;
   int64_t places = 0;
-  llvm::SmallVector<mlir::Location, 4> reductions; // where those stand that it is for, and what they are of
+  llvm::SmallVector<mlir::Location, 4> reductions; // locations of the reductions that it is for, and of their arguments
 
-  /// Whether it is a pair: its rounding errors are summed beside it. Small terms would be lost in a
-  /// long sum.
+  /// Whether it is a pair: a second slot sums the rounding errors of the first one. Otherwise,
+  /// small terms would be lost in a long sum.
   bool isPair() const { return kind == Kind::Exp || kind == Kind::Sum; }
-  /// Max: whether exponents relative to it keep the rounding of the base. What a logsumexp takes is
-  /// rounded, as a pick of it is. The exponents of a product are not: each of the exponentials
-  /// would be exact near its own maximum.
+  /// Max: whether exponents relative to this maximum are computed from the rounded base. The
+  /// argument of a logsumexp is rounded, because a pick of the same value is rounded in the same
+  /// way. Exponents of a product are not rounded, because each of the exponentials would be exact
+  /// near its own maximum.
   bool keepsRounding() const;
   /// Expressions that its sweep evaluates.
   llvm::SmallVector<NodeRef> bodies() const;
-  /// Accumulators of the same or an earlier sweep that it is relative to.
+  /// Accumulators, of the same or of an earlier sweep, whose values its own update needs.
   llvm::SmallVector<Accumulator *> needs() const;
 };
 
@@ -64,34 +68,37 @@ struct Term {
 };
 using Terms = llvm::SmallVector<Term, 2>;
 
-/// Levels, accumulators and finishes. A value is finished at L when its level is at most L: then a
-/// sweep after level L may use it inside. For each reduction, levels are tried in ascending order;
-/// the first whose body decomposes wins.
+/// Chooses the level and the accumulators of each reduction. The level of a value is the number of
+/// the sweep after which it is known. A value is called finished at L if its level is at most L:
+/// then later sweeps may use it. For each reduction, levels are tried in ascending order. The first
+/// level at which the reduction's body can be decomposed into terms is chosen.
 class Planner {
 public:
-  /// What needs a cotangent is finished after every forward sweep.
+  /// The level of values that need a cotangent: above the levels of all forward sweeps.
   static constexpr unsigned kCotangent = 1000;
 
-  /// Where the vocabulary is in slices ('isSliced'), every value that needs all of it comes from
-  /// merged states.
+  /// 'isSliced': the vocabulary is in slices. Then every value that needs the whole vocabulary is
+  /// computed from merged row states.
   Planner(Graph &graph, bool isSliced) : g(graph), isSliced(isSliced) {}
 
   /// The level after which 'node' is known; places the reductions that it depends on.
   unsigned level(NodeRef node);
-  /// The uniform expression over accumulators that a reduction stands for, or null.
+  /// The uniform expression over accumulators that computes a reduction, or null.
   NodeRef resolved(NodeRef reduction) const { return resolutions.lookup(reduction); }
   Accumulator *accumulatorOf(NodeRef node) const { return accumulators[node->index].get(); }
   NodeRef resultOf(Accumulator *accumulator);
   /// The values of a list, or its indices, in a finish of the list.
   NodeRef resultOfList(Accumulator *list, NodeType type);
-  /// The same where later parts read them: a list as one that is an input.
+  /// The values of a list, or its indices, where later parts of the program read them from memory.
   NodeRef listRead(Accumulator *list, NodeType type);
-  /// One place of a list, as a finish of it gives it.
+  /// The value, or the index, at one place of a list, as a result of a finish of the list.
   NodeRef placeOfList(Accumulator *list, NodeRef place, NodeType type);
-  /// The entry of 'value' at 'index', or the entries, if that is where a list of the same values
-  /// has them: no sweep has to pick them. Null otherwise.
+  /// The entry of 'value' at 'index' (or the entries, if 'index' is a list), taken from a list of
+  /// the largest entries of 'value' whose index is 'index'. Then no sweep has to pick it. Null if
+  /// there is no such list.
   NodeRef listedEntry(NodeRef value, NodeRef index);
-  /// The list whose places 'node' differs along; null where it is one value per token.
+  /// The list along whose places 'node' has different values; null if 'node' has one value per
+  /// token.
   Accumulator *listOf(NodeRef node);
 
   /// logsumexp of x as scale * max + addend + log(sum): x is scale * max.base + addend.
@@ -104,13 +111,13 @@ public:
     auto it = logSumExps.find(reduction);
     return it == logSumExps.end() ? std::nullopt : std::optional(it->second);
   }
-  /// 'gradient' in the form in which sums of it were factored: what no cotangent is in stays
-  /// together. Then a sum over the vocabulary and the values that it is subtracted from are rounded
-  /// alike, and cancel as they should.
+  /// 'gradient' in the form in which sums of it were factored: factors without a cotangent are kept
+  /// together. Then a sum over the vocabulary is rounded in the same way as the values from which
+  /// it is subtracted, and the difference cancels as it should.
   NodeRef factored(NodeRef gradient);
-  /// The accumulator that sums the body of 'reduction' as it stands.
+  /// The accumulator that sums the body of 'reduction' as it is written, without decomposing it.
   Accumulator *verbatim(NodeRef reduction);
-  /// From now on 'reduction' stands for that entry.
+  /// From now on, 'reduction' is computed by that accumulator.
   void resolveVerbatim(NodeRef reduction) { resolutions[reduction] = resultOf(verbatim(reduction)); }
   /// Accumulators that 'roots' need, and what those accumulators' own bodies need, by number.
   std::map<unsigned, Accumulator *> reach(llvm::ArrayRef<NodeRef> roots);
@@ -124,8 +131,9 @@ public:
   struct Canonical {
     NodeRef base, scale, addend;
   };
-  /// x = rest + addend, with 'rest' rounded as x was written, but for uniform addends and divisors.
-  /// Its leaves are as many as the atoms of x, unless some meet again, as in (z - t) + t.
+  /// x = rest + addend. 'rest' is rounded as x was written, except that uniform addends and
+  /// divisors are left out. 'leaves' is the number of leaves of x. It is the number of its atoms,
+  /// unless the same atom occurs several times, as in (z - t) + t.
   struct Written {
     NodeRef rest, addend;
     size_t leaves;
@@ -133,7 +141,8 @@ public:
   Written asWritten(NodeRef x);
   Written asWrittenOnce(NodeRef x);
   Canonical canonical(NodeRef x);
-  /// The same in the form that a logsumexp of x has: it gives up every uniform addend.
+  /// The canonical form of x as the argument of a logsumexp, from which every uniform addend is
+  /// moved out.
   Canonical underLogSumExp(NodeRef x);
   /// The accumulator that is the running maximum of 'base', or null.
   Accumulator *maximumOf(NodeRef base) const;
@@ -162,7 +171,7 @@ private:
   std::optional<std::pair<NodeRef, NodeRef>> strip(NodeRef node, unsigned L);
   std::optional<std::pair<NodeRef, NodeRef>> stripOnce(NodeRef node, unsigned L);
   std::optional<Shift> shift(NodeRef exponent, unsigned L);
-  /// 'stops': what there is a logsumexp of is an atom.
+  /// 'stops': a value of which there is a logsumexp is treated as an atom.
   std::pair<Affine, NodeRef> affine(NodeRef x, bool stops = false);
   std::pair<Affine, NodeRef> affineOnce(NodeRef x, bool stops);
   std::optional<Canonical> ofOneLogSumExp(NodeRef x);
@@ -203,14 +212,14 @@ private:
   llvm::DenseMap<NodeRef, unsigned> levels;
   llvm::DenseMap<NodeRef, NodeRef> resolutions;
   llvm::DenseMap<NodeRef, LogSumExp> logSumExps;
-  llvm::DenseMap<NodeRef, Canonical> exponents; // of each logsumexp, which may lack a mean that is known after its sweep
-  // Of what was asked before: operands may be shared many times over.
+  llvm::DenseMap<NodeRef, Canonical> exponents; // by logsumexp; one may lack a mean that is known only after its sweep
+  // Results of earlier calls, because an operand may be used by many nodes.
   std::map<std::pair<NodeRef, bool>, std::pair<Affine, NodeRef>> affines;
   llvm::DenseMap<NodeRef, Written> written;
   std::map<std::pair<NodeRef, unsigned>, std::optional<std::pair<NodeRef, NodeRef>>> stripped;
   std::map<std::tuple<NodeRef, unsigned, bool>, std::optional<Terms>> decomposed;
   llvm::DenseSet<NodeRef> exponentsOfProducts; // and of powers of a softmax
   llvm::SmallVector<std::unique_ptr<Accumulator>> accumulators;
-  llvm::SmallVector<mlir::Location, 4> placed; // where the reduction stands that is being placed, and what of it is decomposed
+  llvm::SmallVector<mlir::Location, 4> placed; // locations of the reduction that is being placed, and of the part that is being decomposed
 };
 } // namespace logitile

@@ -14,18 +14,18 @@ public:
   /// tanh is 1 or -1 in f32 beyond it.
   static constexpr float kCap = 10;
 
-  /// Of a region that makes candidates; null where they are no softcap's.
+  /// The tanh of a region that computes candidates; null if the candidates are no softcap.
   static mlir::math::TanhOp tanhOf(mlir::Block &candidates);
 
-  /// The base, in a region that makes candidates.
+  /// The base in a region that computes candidates.
   static mlir::Value of(mlir::Block &candidates);
 
   StoredBase(mlir::Block &candidates, mlir::Block &reader);
 
   bool isCapped() const { return bool(tanh); }
-  /// In 'reader', or null.
+  /// The base in 'reader'; null if 'reader' does not compute it.
   mlir::Value inReader() const { return matches.lookupOrNull(base); }
-  /// Whether 'value', of 'reader', is tanh.
+  /// Whether 'value', in 'reader', is that tanh.
   bool isTanh(mlir::Value value) const { return tanh && value && matches.lookupOrNull(candidate) == value; }
 
 private:

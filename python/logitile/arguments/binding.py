@@ -43,7 +43,7 @@ def named_arguments(signature: Signature, args: Sequence[object], named: Mapping
     """
     named = dict(named)
     divisor, buffers = named.pop("divisor", None), named.pop("weight_grad_out", None)
-    _check_names(signature, named)
+    _check_names(signature, args, named)
     pairs = _pairs(signature, args, named)
     inputs = _inputs(signature, named)
     if divisor is True or divisor is False:
@@ -75,7 +75,7 @@ def specialised(signature: Signature, options: Options, given: Arguments) -> Spe
 # ---- names ---------------------------------------------------------------------------------------
 
 
-def _check_names(signature: Signature, named: Mapping[str, object]) -> None:
+def _check_names(signature: Signature, args: Sequence[object], named: Mapping[str, object]) -> None:
     for name in named:
         if signature.input(name):
             continue
@@ -89,7 +89,20 @@ def _check_names(signature: Signature, named: Mapping[str, object]) -> None:
                 "explain; here give reduction='none' to lt.jit, and sum the results of the tokens"
             )
         known = [p.name for p in signature.inputs] + ["divisor", "weight_grad_out"]
-        raise CallTypeError(f"'{signature.name}' has no input '{name}'{did_you_mean(name, known)}")
+        hint = _pair_hint(signature, args, named, name) or did_you_mean(name, known)
+        raise CallTypeError(f"'{signature.name}' has no input '{name}'{hint}")
+
+
+def _pair_hint(
+    signature: Signature, args: Sequence[object], named: Mapping[str, object], name: str
+) -> str:
+    """How to give a pair, if `name` is the name of one array of a pair that is missing; else ""."""
+    stem, _, part = name.rpartition("_")
+    missing = [p.name for p in signature.pairs[len(args) // 2 :] if p.name not in named]
+    if part not in ("hidden", "weight") or not missing or stem not in ("", *missing):
+        return ""
+    pair = stem or missing[0]
+    return f"; give hidden states and weight of '{pair}' by position, or as {pair}=(hidden, weight)"
 
 
 def _pairs(signature: Signature, args: Sequence[object], named: dict[str, object]) -> tuple[Pair, ...]:

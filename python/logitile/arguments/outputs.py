@@ -27,7 +27,7 @@ def output_shape(
     return () if name == "loss" and options.reduces != "none" else leading
 
 
-def axes_behind_tokens(options: Options, name: str, places: int | None) -> tuple[int, ...] | None:
+def axes_after_tokens(options: Options, name: str, places: int | None) -> tuple[int, ...] | None:
     """The axes of an output after those of the tokens; None for a reduced loss,
     which has none at all.
     """

@@ -14,7 +14,7 @@ from typing import Any
 from ..arguments.binder import Binder
 from ..arguments.call import Call, operand_name
 from ..arguments.gradients import wanted_gradients
-from ..arguments.outputs import axes_behind_tokens, output_dtype
+from ..arguments.outputs import axes_after_tokens, output_dtype
 from ..errors import CallValueError
 from ..frameworks import capture
 from ..frameworks.arrays import HOST
@@ -54,7 +54,7 @@ class CapturedHead:
         self.gradient_names = tuple(known.get(name, "") for name in operand_names(call, slots))
         options = call.form.options
         self.outputs = tuple(
-            (output.name, output_dtype(output.type), axes_behind_tokens(options, output.name, output.places))
+            (output.name, output_dtype(output.type), axes_after_tokens(options, output.name, output.places))
             for output in spec.outputs
         )
         self.carries = tuple(name in carrying for name in spec.output_names)

@@ -11,7 +11,7 @@ from typing import Any
 from ..arguments.binder import Binder
 from ..arguments.call import Arguments, Call, Operand
 from ..arguments.gradients import output_cotangents, wanted_gradients
-from ..arguments.outputs import axes_behind_tokens, output_shape
+from ..arguments.outputs import axes_after_tokens, output_shape
 from ..arguments.wanted import Wanted
 from ..errors import CallValueError
 from ..frameworks.arrays import Array
@@ -210,8 +210,8 @@ class TracedCall:
     def _traced_results(self, wanted: Wanted) -> tuple[TracedResult, ...]:
         form, outputs = self._call.form, []
         for output, (name, _, dtype) in zip(form.spec.outputs, form.outputs, strict=True):
-            axes = axes_behind_tokens(form.options, name, output.places)
-            outputs.append(TracedResult(dtype, is_per_token=axes is not None, behind=axes or ()))
+            axes = axes_after_tokens(form.options, name, output.places)
+            outputs.append(TracedResult(dtype, is_per_token=axes is not None, trailing=axes or ()))
         gradients = [
             TracedResult(gradient_dtype(self._call, wanted, name), like=self._names.index(name))
             for name in wanted.names

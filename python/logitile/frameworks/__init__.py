@@ -1,4 +1,4 @@
-"""NumPy, PyTorch, JAX and others behind one interface (`arrays`): how calls read arrays, make
+"""NumPy, PyTorch, JAX and others under one interface (`arrays`): how calls read arrays, make
 results, and are differentiated, captured or traced. `choice` says which framework an array is from.
 
 This is the one package that knows frameworks by name. What a call computes is not here, nor is a

@@ -24,13 +24,13 @@ class TracedResult:
         dtype: its name.
         like: the operand that has the same shape, for a gradient; None for an output.
         is_per_token: of an output: whether it has the leading dimensions of hidden, or no axis.
-        behind: the axes after those.
+        trailing: the axes after those.
     """
 
     dtype: str
     like: int | None = None
     is_per_token: bool = True
-    behind: tuple[int, ...] = ()
+    trailing: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ class TracedHead(Protocol):
         """
 
     def gradients(self, need: Mask, given: Mask, dtype: str | None = None) -> KeyedCall | None:
-        """The call that makes outputs and gradients of the operands that `need` marks. Behind its
+        """The call that makes outputs and gradients of the operands that `need` marks. After its
         operands are the gradients that reach those outputs that `given` marks; none at all means 1
         for the loss.
 

@@ -8,6 +8,7 @@ from ..arguments.call import Call
 from ..arguments.kept import forget, kept
 from ..arguments.options import Options
 from ..language.definition import Loss
+from ..messages.names import budget_text
 from ..routes.choice import chosen_route
 from ..routes.code import CodeRoute
 
@@ -75,7 +76,10 @@ class BoundLoss:
 
     def __repr__(self) -> str:
         """The loss, its constants, and the options that are not the defaults."""
-        told = "".join(f", {name}={value!r}" for name, value in self._bound.items())
+        bound = dict(self._bound)
+        if self.options.workspace is not None:
+            bound["workspace"] = budget_text(self.options.workspace)
+        told = "".join(f", {name}={value!r}" for name, value in bound.items())
         return f"<head of '{self.loss.name}'{told}>"
 
     def __reduce__(self) -> tuple[object, ...]:

@@ -78,9 +78,9 @@ class Plan:
         """The logits as the layer under its plan gives them."""
         if self.own is not None:
             return self.own(hidden)
-        (_, _, before), (_, _, behind) = self.hooks
+        (_, _, before), (_, _, after) = self.hooks
         entered = before(layer, (hidden,))
-        return behind(layer, (hidden,), nn.Linear.forward(layer, entered))
+        return after(layer, (hidden,), nn.Linear.forward(layer, entered))
 
     def set_aside(self, layer: nn.Linear) -> None:
         """Takes from the layer what wraps it. Hooks keep their places among others."""
@@ -197,17 +197,17 @@ def _of_forward(layer: nn.Linear, owner: str) -> Plan | None:
 
 def _of_hooks(layer: nn.Linear, owner: str) -> Plan | None:
     """The plan of hooks that PyTorch has registered."""
-    before, behind = _hook(layer, "_forward_pre_hooks"), _hook(layer, "_forward_hooks")
-    if before is None and behind is None:
+    before, after = _hook(layer, "_forward_pre_hooks"), _hook(layer, "_forward_hooks")
+    if before is None and after is None:
         return None
     entry, mesh = _bound(before, "input_fn")
-    exit_, _ = _bound(behind, "output_fn")
+    exit_, _ = _bound(after, "output_fn")
     names = {getattr(one, "func", one) for one in (entry, exit_)}
     style = " and ".join(sorted({getattr(name, "__qualname__", "None").split(".")[0] for name in names}))
     _check_style(style, owner)
     (placement,), _ = entry.args
     (logits,), is_local = exit_.args
-    return Plan(mesh, placement, logits, is_local, None, (before, behind))
+    return Plan(mesh, placement, logits, is_local, None, (before, after))
 
 
 def _hook(layer: nn.Linear, attribute: str) -> _Hook | None:

@@ -278,7 +278,7 @@ def topk(x: object, k: int) -> tuple[Value, Value]:
     lt.Token[..., lt.K] input is one: elementwise functions, lt.sum and lt.mean take them, and
     y[indices] has the entries of another value. The gradient of the values goes to their entries of
     x; indices have none. An output of the loss that is a list has k numbers per token, in an axis
-    behind those of the tokens, and takes no gradient. The entries are found in one pass over the
+    after those of the tokens, and takes no gradient. The entries are found in one pass over the
     vocabulary, whatever k is, and no array of the size of the logits is made.
 
     Args:

@@ -29,3 +29,8 @@ __all__ = [
     "prediction", "rank", "reverse_kl", "sample", "simpo_reward", "skewed_kl", "soft_cross_entropy",
     "top_k_kl", "top_logprobs", "total_variation", "unlikelihood", "z_loss",
 ]  # fmt: skip
+
+
+def __dir__() -> list[str]:
+    """The public names; what this module imports for itself is left out."""
+    return sorted(__all__)

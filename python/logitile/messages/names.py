@@ -66,6 +66,14 @@ def counted(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
+def budget_text(count: int) -> str | int:
+    """A number of bytes as `workspace` takes it: "64MiB"; an int if it is no multiple of a KiB."""
+    for unit, factor in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
+        if count % factor == 0:
+            return f"{count // factor}{unit}"
+    return count
+
+
 def size_text(count: int) -> str:
     """A number of bytes for people, rounded up: as a budget it is enough."""
     for unit, factor in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):

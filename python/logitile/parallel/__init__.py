@@ -11,3 +11,8 @@ from .tokens import token_count
 from .vocab_parallel import VocabParallel, vocab_parallel
 
 __all__ = ("VocabParallel", "token_count", "vocab_parallel")
+
+
+def __dir__() -> list[str]:
+    """The public names; what this module imports for itself is left out."""
+    return sorted(__all__)

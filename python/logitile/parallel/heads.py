@@ -17,7 +17,7 @@ from ..arguments.binder import Binder
 from ..arguments.call import Call
 from ..arguments.gradients import wanted_gradients
 from ..arguments.options import Options
-from ..arguments.outputs import axes_behind_tokens, output_dtype
+from ..arguments.outputs import axes_after_tokens, output_dtype
 from ..calls.captured import HeadCapture, check_devices, operand_names, stand_in
 from ..calls.demands import check_buffers, reaching_outputs
 from ..calls.program import ignoring_input
@@ -181,9 +181,9 @@ class HeadProcesses:
             spec.output_names,
             returned,
             tuple(
-                (output_dtype(o.type), axes_behind_tokens(options, o.name, o.places)) for o in spec.outputs
+                (output_dtype(o.type), axes_after_tokens(options, o.name, o.places)) for o in spec.outputs
             ),
-            tuple((row.dtype, row.behind) for sweep in made.rows(call) for row in sweep),
+            tuple((row.dtype, row.trailing) for sweep in made.rows(call) for row in sweep),
             self._layout,
         )
         key = self._remembered(call, slots, wrt, pairs, head)

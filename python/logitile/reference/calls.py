@@ -11,7 +11,7 @@ from ..arguments.gradients import check_no_gradient_is_lost, wanted_gradients
 from ..calls.demands import by_autograd
 from ..errors import CallTypeError
 from ..frameworks.arrays import Array
-from ..frameworks.choice import tracer
+from ..frameworks.choice import has_shards, tracer
 from .forward import evaluate
 from .gradient import evaluate_gradients
 from .sequences import Sequences
@@ -115,6 +115,11 @@ class ReferenceCall:
 
 def _bound(binder: Binder, args: Sequence[Any], inputs: dict[str, Any]) -> Call:
     if tracer(args, inputs) is not None:
+        if has_shards(args, inputs):
+            raise CallTypeError(
+                "backend='reference' computes on one process, but a DTensor is among the arguments; gather "
+                "it first (full_tensor()), or use backend='auto'"
+            )
         raise CallTypeError(
             "backend='reference' reads numbers of NumPy and torch; its heads cannot be called on arrays of "
             "JAX, nor under torch.compile or torch.func"

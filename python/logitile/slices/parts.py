@@ -42,7 +42,7 @@ class Made(NamedTuple):
     places: int | None
 
     @property
-    def behind(self) -> tuple[int, ...]:
+    def trailing(self) -> tuple[int, ...]:
         """The axes after those of the tokens."""
         return () if self.places is None else (self.places,)
 

@@ -159,8 +159,8 @@ class SliceState:
         for name, array in given.items():
             known = described(self.rows[name], name).shape
             if array.shape != known:
-                behind = known[len(self.call.leading) :]
-                places = f" and its list has {behind[0]} places" if behind else ""
+                trailing = known[len(self.call.leading) :]
+                places = f" and its list has {trailing[0]} places" if trailing else ""
                 raise CallValueError(
                     f"'{name}' has shape {shape_text(array.shape)}, but the leading dimensions of hidden are "
                     f"{shape_text(self.call.leading)}{places}; give the arrays of the same tokens"

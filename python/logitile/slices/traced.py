@@ -147,7 +147,7 @@ class TracedSlices:
         record = keyed.recorded(request, budget, rules, list(read), list(written))
         key = keyed.remember(record, keyed.finder_of(record))
         self._records[key] = record
-        rest = 1 if operands[0].kind == "input" else len(self._made[operands[0].state].behind)
+        rest = 1 if operands[0].kind == "input" else len(self._made[operands[0].state].trailing)
         kinds = tuple(self._kind(array) for array in operands)
         traced = tuple(self._traced(made, wanted, list(operands)) for made in results)
         none = (False,) * len(operands)
@@ -207,5 +207,5 @@ class TracedSlices:
         if made.kind == "output":
             name, _, dtype = self._call.form.outputs[made.position]
             is_per_token = self._kind_of_output(made.position) == "token"
-            return TracedResult(dtype, is_per_token=is_per_token, behind=self._made[name].behind)
-        return TracedResult(self._made[made.state].dtype, behind=self._made[made.state].behind)
+            return TracedResult(dtype, is_per_token=is_per_token, trailing=self._made[name].trailing)
+        return TracedResult(self._made[made.state].dtype, trailing=self._made[made.state].trailing)

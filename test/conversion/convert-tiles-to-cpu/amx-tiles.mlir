@@ -2,9 +2,11 @@
 // RUN: logitile-compile --from=tiles --to=obj %s -o %t.o
 // RUN: llvm-objdump -d --no-show-raw-insn %t.o | FileCheck %s --check-prefix=CODE
 // RUN: logitile-compile --from=tiles --to=llvm --target=cpu:amx_bf16_emulated %s | FileCheck %s --check-prefix=EMULATED
-// Products of bf16 on the tile registers of AMX: their shapes first, then sums of 2 x 2 registers, and all are released.
+// Products of bf16 on the tile registers of AMX: their shapes first, then sums of 2 x 2 registers,
+// and all are released.
 
-// Operands as panels have them. What fills no whole step of 16 pairs is a step of its own, with registers of another shape.
+// Operands as panels have them. What fills no whole step of 16 pairs is a step of its own, with
+// registers of another shape.
 // CHECK-LABEL: func.func @project(
 // CHECK: func.call @copy_bf16_bf16
 // CHECK: func.call @configure_tiles(%{{.*}}, %{{.*}}, %c16_i64{{.*}})
@@ -53,7 +55,8 @@ logitile.kernel @project(%n: index from tokens, %x: !logitile.view<?x72xbf16, ro
   }
 }
 
-// Logit gradients lie step by step: they are transposed as they are packed. Those of weight gradients lie as registers take them.
+// Logit gradients lie step by step: they are transposed as they are packed. Those of weight
+// gradients lie as registers take them.
 // CHECK-LABEL: func.func @contract(
 // CHECK: func.call @pack_transposed_bf16
 // CHECK: func.call @pack_pair_bf16_bf16

@@ -1,7 +1,7 @@
 // RUN: logitile-opt %s --convert-tiles-to-cpu=target=cpu:avx512_bf16 | FileCheck %s --check-prefix=DOT
 // RUN: logitile-opt %s --convert-tiles-to-cpu=target=cpu:avx512 | FileCheck %s --check-prefix=WIDE
-// With dot products of bf16, two vocabulary entries of both operands are brought side by side. Without, both become f32.
-// The tokens of a microkernel lie one step after the other.
+// With dot products of bf16, two vocabulary entries of both operands are brought side by side.
+// Without, both become f32. The tokens of a microkernel lie one step after the other.
 
 // DOT-LABEL: func.func @contract(
 // DOT: func.call @pack_14_paired_lines_bf16_bf16

@@ -1,8 +1,8 @@
 // RUN: logitile-opt %s --convert-tiles-to-cpu=target=cpu:avx512 --split-input-file | FileCheck %s --implicit-check-not=@pack_f32_f32 --implicit-check-not=@pack_bf16_f32
 // RUN: logitile-opt %s --convert-tiles-to-cpu=target=cpu:avx512_bf16 --split-input-file | FileCheck %s --check-prefix=DOT --implicit-check-not=@pack_pair
-// In blocks of a few vocabulary entries, rows of the head are multiplied where they lie: no panels. What is left at the
-// end is an update of its own, whose missing rows are zeros. Sums of 32 updates are added to the tile. Rows whose elements
-// are no neighbours are copied first.
+// In blocks of a few vocabulary entries, rows of the head are multiplied where they lie: no panels.
+// What is left at the end is an update of its own, whose missing rows are zeros. Sums of 32 updates
+// are added to the tile. Rows whose elements are no neighbours are copied first.
 
 // CHECK-LABEL: func.func @contract(
 // CHECK: scf.for {{.*}} step %c256_i64
@@ -15,7 +15,8 @@
 // CHECK: call @update_8_f32_f32_rest(
 // CHECK: call @add_scaled_f32
 
-// One row of the next block is fetched while a part of the columns is multiplied; every token's sum starts from zero.
+// One row of the next block is fetched while a part of the columns is multiplied; every token's sum
+// starts from zero.
 // CHECK-LABEL: func.func private @update_8_f32_f32(
 // CHECK: scf.for
 // CHECK: scf.for

@@ -1,5 +1,6 @@
 // RUN: logitile-opt %s --convert-tiles-to-cpu=target=cpu:avx512 | FileCheck %s
-// What is there is loaded only where the launch says `accumulate`; then the first block adds as well.
+// What is there is loaded only where the launch says `accumulate`; then the first block adds as
+// well.
 
 // CHECK-LABEL: func.func @contract(
 // CHECK: %[[AGAIN:.*]] = arith.cmpi ne, %{{.*}}, %c0{{.*}} : i64

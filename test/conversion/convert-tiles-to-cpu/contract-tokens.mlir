@@ -1,7 +1,8 @@
 // RUN: logitile-opt %s --convert-tiles-to-cpu=target=cpu:avx512 | FileCheck %s
-// The number of tokens is known at run time only. Where blocks of 14 and 13 give it exactly, these are used; else blocks of
-// 14, then of 4 and of 1 for what is left: every size takes time to compile. The gradient is
-// packed for these blocks: 14 tokens of one vocabulary entry beside those of the next one.
+// The number of tokens is known at run time only. Where blocks of 14 and 13 give it exactly, these
+// are used; else blocks of 14, then of 4 and of 1 for what is left: every size takes time to
+// compile. The gradient is packed for these blocks: 14 tokens of one vocabulary entry beside those
+// of the next one.
 
 // CHECK-LABEL: func.func @contract(
 // CHECK: func.call @pack_14_lines_f32_f32

@@ -1,5 +1,6 @@
 // RUN: logitile-opt %s --convert-tiles-to-cpu=target=cpu:avx512 | FileCheck %s
-// A kernel that flushes subnormal numbers sets FTZ and DAZ for itself alone: the caller's bits come back.
+// A kernel that flushes subnormal numbers sets FTZ and DAZ for itself alone: the caller's bits come
+// back.
 
 // CHECK-LABEL: func.func @flushes(
 // CHECK: %[[BOTH:.*]] = arith.constant 32832 : i32

@@ -1,5 +1,6 @@
 // RUN: logitile-opt %s --convert-tiles-to-cpu=target=cpu:avx512 --split-input-file | FileCheck %s
-// What a maximum is the largest of is kept for the update where making it again takes an elementary function.
+// The candidate of each entry is computed for the running maximum. If that takes an elementary
+// function, the update loads the stored candidate instead of computing the function once more.
 
 // CHECK-LABEL: func.func @capped(
 // CHECK: scf.for

@@ -1,5 +1,6 @@
 // RUN: logitile-opt %s --convert-tiles-to-cpu=target=cpu:avx512_bf16 | FileCheck %s
-// Lists that are read. The indices of neighbouring tokens at one place are compared with the columns of the tile together.
+// Lists that are read. The indices of neighbouring tokens at one place are compared with the
+// columns of the tile together.
 // CHECK-LABEL: func.func @sweep(
 // CHECK: scf.for
 // CHECK: %[[INDICES:.*]] = llvm.load %{{.*}} : !llvm.ptr -> vector<16xi32>
@@ -7,7 +8,8 @@
 // CHECK: %[[ANY:.*]] = vector.reduction <or>, %[[INSIDE]] : vector<16xi1> into i1
 // CHECK: scf.if %[[ANY]] {
 
-// Neighbouring tokens are in the lanes of a loop over places, with what each addition loses beside the sum.
+// Neighbouring tokens are in the lanes of a loop over places, with what each addition loses beside
+// the sum.
 // CHECK-LABEL: func.func @finish(
 // CHECK: scf.for {{.*}} iter_args(%{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}) -> (vector<16xf32>, vector<16xf32>)
 // CHECK-NOT: scf.for

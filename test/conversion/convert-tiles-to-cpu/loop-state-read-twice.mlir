@@ -1,5 +1,6 @@
 // RUN: logitile-opt %s --convert-tiles-to-cpu=target=cpu:avx512 | FileCheck %s
-// The old state is read after the new one is made, so the new one has a buffer of its own and is copied at the end.
+// The old state is read after the new one is made, so the new one has a buffer of its own and is
+// copied at the end.
 
 // CHECK: func.func @finish({{.*}}) attributes {logitile.scratch_bytes = 768 : i64}
 logitile.kernel @finish(%n: index from tokens, %p: !logitile.view<3x?xf32> from @p, %out: !logitile.view<?xf32> from @out, %last: !logitile.view<?xf32> from @last) {

@@ -1,6 +1,6 @@
 // RUN: logitile-opt %s --convert-tiles-to-cpu=target=cpu:avx512 | FileCheck %s
-// A gradient is written where it is stored to, element by element, without scratch. What does not differ along the
-// vocabulary is computed once for a group of tokens.
+// A gradient is written where it is stored to, element by element, without scratch. What does not
+// differ along the vocabulary is computed once for a group of tokens.
 
 // CHECK: func.func @gradient({{.*}}) attributes {logitile.scratch_bytes = 0 : i64}
 // CHECK: scf.for

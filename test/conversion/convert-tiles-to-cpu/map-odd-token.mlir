@@ -1,5 +1,5 @@
 // RUN: logitile-opt %s --convert-tiles-to-cpu=target=cpu:avx512_bf16 | FileCheck %s
-// Contractions read tokens of a 16-bit gradient in pairs: lanes behind the last token are zero.
+// Contractions read tokens of a 16-bit gradient in pairs: lanes after the last token are zero.
 
 // CHECK-LABEL: func.func @gradient(
 // CHECK: %[[INSIDE:.*]] = arith.cmpi slt, %{{.*}}, %{{.*}} : vector<16xi64>

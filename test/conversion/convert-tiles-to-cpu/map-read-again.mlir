@@ -1,6 +1,6 @@
 // RUN: logitile-opt %s --convert-tiles-to-cpu=target=cpu:avx512 | FileCheck %s
-// Stored logits and gradients share memory. As long as a later op reads the logits, the gradient waits in scratch: 8 lines of 128
-// + 16 elements, beside 8 sums in 32.
+// Stored logits and gradients share memory. As long as a later op reads the logits, the gradient
+// waits in scratch: 8 lines of 128 + 16 elements, beside 8 sums in 32.
 
 // CHECK: func.func @gradient({{.*}}) attributes {logitile.scratch_bytes = 4736 : i64}
 logitile.kernel @gradient(%n: index from tokens, %z: !logitile.view<?x8xf32, column_major> from @z, %g: !logitile.view<?x8xf32, column_major> from @g, %s: !logitile.view<1x8xf32> from @s) attributes {aliases = {g = @z}} {

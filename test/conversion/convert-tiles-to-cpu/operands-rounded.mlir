@@ -1,8 +1,8 @@
 // RUN: logitile-opt %s --convert-tiles-to-cpu=target=cpu:avx512_bf16 | FileCheck %s --check-prefix=DOT
 // RUN: sed 's/xbf16, row_panels/xf32, row_panels/; s/xbf16, column/xf32, column/; s/32x40xbf16/32x40xf32/' %s \
 // RUN:     | logitile-opt --convert-tiles-to-cpu=target=cpu:avx512 | FileCheck %s --check-prefix=WIDE
-// Operands that are f32 in memory and multiplied in bf16 are rounded where they are packed, once: with dot products they
-// become pairs of bf16, without they stay f32 with the numbers of bf16.
+// Operands that are f32 in memory and multiplied in bf16 are rounded where they are packed, once:
+// with dot products they become pairs of bf16, without they stay f32 with the numbers of bf16.
 
 // DOT-LABEL: func.func @pack(
 // DOT: func.call @copy_f32_bf16

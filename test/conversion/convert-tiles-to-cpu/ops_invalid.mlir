@@ -1,5 +1,6 @@
 // RUN: logitile-opt %s --convert-tiles-to-cpu=target=cpu:avx512 --split-input-file --verify-diagnostics
-// What kernels may not ask of single ops on this target. invalid.mlir has what concerns tiles and their places.
+// What kernels may not ask of single ops on this target. invalid.mlir has what concerns tiles and
+// their places.
 
 logitile.kernel @carries_a_number(%n: index from tokens, %x: !logitile.view<?xf32> from @x, %out: !logitile.view<?xf32> from @out) {
   %zero = arith.constant 0 : index

@@ -1,5 +1,6 @@
 // RUN: logitile-opt %s --convert-tiles-to-cpu=target=cpu:avx512_bf16 | FileCheck %s
-// Pairs of bf16 multiply as they lie in memory: one 32-bit broadcast, half as many steps, rows of the head copied as they are.
+// Pairs of bf16 multiply as they lie in memory: one 32-bit broadcast, half as many steps, rows of
+// the head copied as they are.
 
 // CHECK-LABEL: func.func @project(
 // CHECK: func.call @copy_bf16_bf16

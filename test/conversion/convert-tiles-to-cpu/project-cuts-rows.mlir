@@ -1,6 +1,6 @@
 // RUN: logitile-opt %s --convert-tiles-to-cpu=target=cpu:avx512 | FileCheck %s
-// 112 rows of the head are 8 blocks of 14. The 80 that are left of 304 are 2 blocks of 14 and 4 of 13: two sizes that
-// differ by one, so that no weak remainder is left.
+// 112 rows of the head are 8 blocks of 14. The 80 that are left of 304 are 2 blocks of 14 and 4 of
+// 13: two sizes that differ by one, so that no weak remainder is left.
 
 // CHECK-LABEL: func.func @project(
 // CHECK: %[[FULL:.*]] = arith.cmpi eq, %{{.*}}, %c112{{.*}} : i64

@@ -1,6 +1,6 @@
 // RUN: logitile-opt %s --convert-tiles-to-cpu=target=cpu:avx512 | FileCheck %s
-// While a block of rows is multiplied, a share of what the next one reads is fetched: the next 32 hidden entries of the same
-// rows, or the first ones of the next tile.
+// While a block of rows is multiplied, a share of what the next one reads is fetched: the next 32
+// hidden entries of the same rows, or the first ones of the next tile.
 
 // CHECK-LABEL: func.func @project(
 // CHECK: scf.for %[[FIRST:.*]] = %c0{{.*}} to %c64{{.*}} step %c32
@@ -14,7 +14,7 @@
 // CHECK: scf.for %{{.*}} step %c64
 // CHECK: "llvm.intr.prefetch"({{.*}}hint = 2
 
-// Sums start at zero; those in memory, which are fetched first, are added behind the loop.
+// Sums start at zero; those in memory, which are fetched first, are added after the loop.
 // CHECK: func.func private @multiply_rows_14_f32(
 // CHECK-COUNT-28: "llvm.intr.prefetch"
 // CHECK: %[[SUMS:.*]]:28 = scf.for

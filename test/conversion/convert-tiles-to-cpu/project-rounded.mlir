@@ -1,5 +1,6 @@
 // RUN: logitile-opt %s --convert-tiles-to-cpu=target=cpu:avx512 | FileCheck %s
-// Where logits are kept in 16 bits, the tile lies in scratch (16 lines of 64 + 16 elements more) and is rounded afterwards.
+// Where logits are kept in 16 bits, the tile lies in scratch (16 lines of 64 + 16 elements more)
+// and is rounded afterwards.
 
 // CHECK: func.func @project({{.*}}) attributes {logitile.scratch_bytes = 8192 : i64}
 // CHECK: func.call @multiply_rows_8_f32

@@ -1,6 +1,6 @@
 // RUN: logitile-opt %s --convert-tiles-to-cpu=target=cpu:avx512 --split-input-file | FileCheck %s
-// Two projections that are kept and read: each lies in its own window, so scratch holds only the copied rows of the
-// head, 16 lines of 32 + 16 elements for each of the two, and the row state.
+// Two projections that are kept and read: each lies in its own window, so scratch holds only the
+// copied rows of the head, 16 lines of 32 + 16 elements for each of the two, and the row state.
 
 // CHECK: func.func @apart({{.*}}) attributes {logitile.scratch_bytes = 6400 : i64}
 logitile.kernel @apart(%n: index from tokens, %x: !logitile.view<?x32xf32, row_panels> from @x, %w: !logitile.view<160x32xf32> from @w,

@@ -1,5 +1,6 @@
 // RUN: logitile-opt %s --convert-tiles-to-cpu=target=cpu:avx512_bf16 | FileCheck %s
-// Entries are taken out of the exact tile, in scratch (8 lines of 64 + 16 elements), before it is rounded.
+// Entries are taken out of the exact tile, in scratch (8 lines of 64 + 16 elements), before it is
+// rounded.
 
 // CHECK: func.func @gradient({{.*}}) attributes {logitile.scratch_bytes = 2560 : i64}
 // CHECK: vector.reduction <or>, %{{.*}} : vector<16xi1> into i1

@@ -1,5 +1,6 @@
 // RUN: logitile-opt %s --convert-tiles-to-cpu=target=cpu:avx512 | FileCheck %s
-// A vector of entries costs one comparison with the smallest words of their lists; only lanes that hold a larger entry are visited.
+// A vector of entries costs one comparison with the smallest words of their lists; only lanes that
+// hold a larger entry are visited.
 
 // CHECK-LABEL: func.func @sweep(
 // CHECK: scf.if

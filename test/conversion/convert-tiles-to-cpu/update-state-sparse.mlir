@@ -1,5 +1,6 @@
 // RUN: logitile-opt %s --convert-tiles-to-cpu=target=cpu:avx512 | FileCheck %s
-// The logit of a target is not looked for line by line: lanes are visited only where some target lies in the tile.
+// The logit of a target is not looked for line by line: lanes are visited only where some target
+// lies in the tile.
 
 // CHECK-LABEL: func.func @sweep(
 // CHECK-NOT: arith.cmpi eq, %{{.*}} : vector<16xi32>

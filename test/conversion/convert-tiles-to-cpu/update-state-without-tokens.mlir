@@ -1,6 +1,6 @@
 // RUN: logitile-opt %s --convert-tiles-to-cpu=target=cpu:avx512 | FileCheck %s
-// A sweep that reads nothing of a token has the same result for all of them: every row of the state takes it, not the first
-// group of lanes alone.
+// A sweep that reads nothing of a token has the same result for all of them: every row of the state
+// takes it, not the first group of lanes alone.
 
 // CHECK-LABEL: func.func @sweep(
 // CHECK-DAG: %[[ROWS:.*]] = arith.constant 64 : i64

@@ -1,5 +1,6 @@
 // RUN: logitile-opt %s --convert-tiles-to-cpu=target=cpu:avx512 | FileCheck %s
-// For a group of tokens: the tile's maximum over its lines, the sum under it, then one merge with the running state.
+// For a group of tokens: the tile's maximum over its lines, the sum under it, then one merge with
+// the running state.
 
 // CHECK-LABEL: func.func @sweep(
 // CHECK: %[[MAX:.*]] = scf.for %{{.*}} iter_args(%[[OLD:.*]] = %{{.*}}) -> (vector<16xf32>)

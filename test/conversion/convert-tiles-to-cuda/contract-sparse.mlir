@@ -1,6 +1,7 @@
 // RUN: logitile-opt %s --convert-tiles-to-cuda | FileCheck %s
-// The warps of a block share out the tokens. Each looks at 512, sixteen per lane, in words of 32 bits, and leaves a bit for each token
-// that names a row of the tile. Then each turns to those of one of its own rows, and does not walk through all tokens.
+// The warps of a block share out the tokens. Each looks at 512, sixteen per lane, in words of 32
+// bits, and leaves a bit for each token that names a row of the tile. Then each turns to those of
+// one of its own rows, and does not walk through all tokens.
 
 // CHECK-LABEL: llvm.func @terms(
 // CHECK: scf.for %{{.*}} = %c0_i64 to %{{.*}} step %c2048_i64 iter_args(

@@ -1,5 +1,6 @@
 // RUN: logitile-opt %s --convert-tiles-to-cuda | FileCheck %s
-// Operands whose shared axis is not their inner one are read transposed: no copy of them is laid out differently.
+// Operands whose shared axis is not their inner one are read transposed: no copy of them is laid
+// out differently.
 
 // CHECK-LABEL: llvm.func @hidden(
 // CHECK: nvvm.ldmatrix %{{.*}}layout = #nvvm.mma_layout<row>

@@ -1,6 +1,7 @@
 // RUN: logitile-opt %s --convert-tiles-to-cuda | FileCheck %s
-// Blocks with neighbouring numbers run at the same time. Those of four tiles of rows, 16 MiB of hidden states, go through the columns
-// together: 16 blocks are a group, the rows of which come first. The last group may have fewer rows.
+// Blocks with neighbouring numbers run at the same time. Those of four tiles of rows, 16 MiB of
+// hidden states, go through the columns together: 16 blocks are a group, the rows of which come
+// first. The last group may have fewer rows.
 
 // CHECK-LABEL: llvm.func @logits(
 // CHECK: %[[N:.*]] = arith.minsi

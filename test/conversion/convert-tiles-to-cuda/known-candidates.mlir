@@ -1,6 +1,8 @@
 // RUN: logitile-opt %s --convert-tiles-to-cuda | FileCheck %s
-// What a maximum is the largest of is kept for the update where making it again takes an elementary function. A thread has eight
-// columns of a row, and two rows in a turn. The larger of two candidates is one instruction.
+// The candidate of each entry is computed for the running maximum. If that takes an elementary
+// function, the update loads the stored candidate instead of computing the function once more.
+// A thread has eight columns of a row, and two rows in a turn. The larger of two candidates is one
+// instruction.
 
 // CHECK-LABEL: llvm.func @capped(
 // CHECK: math.tanh

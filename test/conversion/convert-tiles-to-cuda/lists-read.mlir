@@ -1,6 +1,6 @@
 // RUN: logitile-opt %s --convert-tiles-to-cuda | FileCheck %s
-// Lists that are read. Threads leave the logits of a turn in shared memory, and share out the places of its rows. In the first tile, NaN
-// takes the place of what there is not.
+// Lists that are read. Threads leave the logits of a turn in shared memory, and share out the
+// places of its rows. In the first tile, NaN takes the place of what there is not.
 // CHECK-LABEL: llvm.func @sweep(
 // CHECK: nvvm.barrier0
 // CHECK: llvm.store %{{.*}}, %{{.*}} : f32, !llvm.ptr<3>

@@ -1,6 +1,6 @@
 // RUN: logitile-opt %s --convert-tiles-to-cuda | FileCheck %s
-// The row state of row t is a value of thread t, but elements of the row belong to others. Where a map reads a state, it goes
-// through shared memory, in the place where the parts of the state were.
+// The row state of row t is a value of thread t, but elements of the row belong to others. Where a
+// map reads a state, it goes through shared memory, in the place where the parts of the state were.
 
 // CHECK-LABEL: llvm.func @distances(
 // CHECK: %[[STATE:.*]] = scf.if %{{.*}} -> (f32) {

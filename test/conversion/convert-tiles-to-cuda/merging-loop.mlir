@@ -2,8 +2,9 @@
 
 module attributes {logitile.request = #logitile.request<projections = [#logitile.projection<"z", hidden = 64, element = bf16>], dense = {}, gradients = [], mode = forward,
     tokens = 128, workspace = 1, chunks = 0, accumulate = false, target = "cuda:sm_80", threads = 1>} {
-  // Eight threads share a row. Each merges every eighth state, in eight turns that all of them take; the first two merge one more. Seven
-  // leave what they have in shared memory, and the first merges that in order.
+  // Eight threads share a row. Each merges every eighth state, in eight turns that all of them
+  // take; the first two merge one more. Seven leave what they have in shared memory, and the first
+  // merges that in order.
   // CHECK-LABEL: llvm.func @many(
   // CHECK-SAME: logitile.shared_bytes = 896 : i64, logitile.threads = 256 : i64
   // CHECK: %[[PART:.*]] = arith.divui %{{.*}}, %c32_i64 : i64

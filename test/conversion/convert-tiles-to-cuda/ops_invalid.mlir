@@ -1,5 +1,6 @@
 // RUN: logitile-opt %s --convert-tiles-to-cuda --split-input-file --verify-diagnostics
-// What kernels may not ask of single ops on this target. invalid.mlir has what concerns tiles and memory.
+// What kernels may not ask of single ops on this target. invalid.mlir has what concerns tiles and
+// memory.
 
 module attributes {logitile.request = #logitile.request<projections = [#logitile.projection<"z", hidden = 64, element = bf16>], dense = {}, gradients = [], mode = forward,
     tokens = 128, workspace = 1, chunks = 0, accumulate = false, target = "cuda:sm_80", threads = 1>} {

@@ -1,8 +1,10 @@
 // RUN: logitile-opt %s --convert-tiles-to-cuda | FileCheck %s
-// The pipeline of a product: copies three blocks ahead of it, fragments a step ahead, a barrier for each block, sums carried by the
-// loop. Tokens are clipped, for their number is not known; vocabulary and hidden entries are not, for tiles divide them. Operands that
-// are not aligned have a loop of their own, with copies of single elements. A loop carries one pointer to each operand; copies of blocks
-// behind the end read nothing, without a branch that would keep copies and products apart.
+// The pipeline of a product: copies three blocks ahead of it, fragments a step ahead, a barrier for
+// each block, sums carried by the loop. Tokens are clipped, for their number is not known;
+// vocabulary and hidden entries are not, for tiles divide them. Operands that are not aligned have
+// a loop of their own, with copies of single elements. A loop carries one pointer to each operand;
+// copies of blocks after the end read nothing, without a branch that would keep copies and products
+// apart.
 
 // CHECK: llvm.mlir.global external @shared$memory() {addr_space = 3 : i32, alignment = 128 : i64}
 // CHECK-LABEL: llvm.func @project(

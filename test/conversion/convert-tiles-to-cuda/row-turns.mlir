@@ -1,6 +1,6 @@
 // RUN: logitile-opt %s --convert-tiles-to-cuda | FileCheck %s
-// A thread has four rows of the tile. Two of them are a turn of its loop, or one where an element takes more than 32 ops: a turn
-// has 8 of its columns.
+// A thread has four rows of the tile. Two of them are a turn of its loop, or one where an element
+// takes more than 32 ops: a turn has 8 of its columns.
 
 // CHECK-LABEL: llvm.func @few(
 // CHECK: scf.for %{{.*}} = %c0_i64 to %c2_i64 step %c1_i64

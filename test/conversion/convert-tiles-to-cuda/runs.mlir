@@ -1,8 +1,10 @@
 // RUN: logitile-opt %s --convert-tiles-to-cuda | FileCheck %s
-// In the workspace rows begin at multiples of 16 bytes and are padded to them. There a thread reads and writes eight neighbours of
-// 16 bits at once, in the place where they were, and at the end of a row its padding too. A thread of a kernel without products has
-// such neighbours. Rows of the caller's memory may begin anywhere: their elements are read one by one. They are written at once where
-// the kernel finds, when it runs, that all rows begin at multiples of what is written. Rows of 125 elements never do.
+// In the workspace rows begin at multiples of 16 bytes and are padded to them. There a thread reads
+// and writes eight neighbours of 16 bits at once, in the place where they were, and at the end of a
+// row its padding too. A thread of a kernel without products has such neighbours. Rows of the
+// caller's memory may begin anywhere: their elements are read one by one. They are written at once
+// where the kernel finds, when it runs, that all rows begin at multiples of what is written. Rows
+// of 125 elements never do.
 
 // CHECK-LABEL: llvm.func @in_place(
 // CHECK-COUNT-2: llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr<1> -> vector<8xbf16>

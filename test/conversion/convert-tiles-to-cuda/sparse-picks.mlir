@@ -1,6 +1,7 @@
 // RUN: logitile-opt %s --convert-tiles-to-cuda | FileCheck %s
-// The logit of a target: hardly any row has its target among the columns of a tile. A thread compares its columns with the target
-// only if the tile has that column: how far that is from the thread's first column, with constants. The sum beside it needs every column.
+// The logit of a target: hardly any row has its target among the columns of a tile. A thread
+// compares its columns with the target only if the tile has that column: how far that is from the
+// thread's first column, with constants. The sum beside it needs every column.
 
 // CHECK-LABEL: llvm.func @sweep(
 // CHECK: scf.for

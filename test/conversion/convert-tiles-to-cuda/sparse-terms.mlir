@@ -1,5 +1,5 @@
-// What rows name is read for all terms of a turn's two rows, before any of it is compared. Columns are compared, with constants, only
-// where one of the tile's is named.
+// What rows name is read for all terms of a turn's two rows, before any of it is compared. Columns
+// are compared, with constants, only where one of the tile's is named.
 // RUN: logitile-opt --convert-tiles-to-cuda --canonicalize --cse %s | FileCheck %s
 
 module attributes {logitile.request = #logitile.request<projections = [#logitile.projection<"z", hidden = 64, element = bf16>], dense = {}, gradients = [], mode = forward,

@@ -1,8 +1,9 @@
 // RUN: sed 's/$TARGET/sm_90a/; s/$ALGORITHM/wgmma/' %s | logitile-opt --convert-tiles-to-cuda | FileCheck %s
 // RUN: sed 's/$TARGET/sm_80/; s/$ALGORITHM/mma_sync/' %s | logitile-opt --convert-tiles-to-cuda | FileCheck %s --check-prefix=PAIRS
-// Results of warpgroups, of which a thread has pairs of neighbours, go to memory of 16 bits as runs of eight: the four threads of a row
-// trade them through shared memory, four matrices of 8 x 8 at a time. Chunks of a line trade places by the number of their row. The warp waits before it reads. Memory of
-// the caller is asked whether it is aligned. Rows that lie where a map says are no boxes.
+// Results of warpgroups, of which a thread has pairs of neighbours, go to memory of 16 bits as runs
+// of eight: the four threads of a row trade them through shared memory, four matrices of 8 x 8 at a
+// time. Chunks of a line trade places by the number of their row. The warp waits before it reads.
+// Memory of the caller is asked whether it is aligned. Rows that lie where a map says are no boxes.
 
 // CHECK-LABEL: llvm.func @weight(
 // CHECK: "wgmma.wait_group.sync.aligned 0;"

@@ -1,6 +1,7 @@
 // RUN: logitile-opt %s --convert-tiles-to-cuda | FileCheck %s
-// Results of warpgroups of 16 bits, in rows of their own, are written from shared memory as boxes of 16 rows and 64 columns: each warp
-// brings its rows there as matrices, and one of its threads asks for the boxes.
+// Results of warpgroups of 16 bits, in rows of their own, are written from shared memory as boxes
+// of 16 rows and 64 columns: each warp brings its rows there as matrices, and one of its threads
+// asks for the boxes.
 
 // CHECK-LABEL: llvm.func @weight(
 // CHECK-SAME: %[[FIRST:[a-z0-9]+]]: i64, %[[MAP:[a-z0-9]+]]: !llvm.ptr {{{[^}]*}}}) attributes
@@ -36,7 +37,8 @@ module attributes {logitile.request = #logitile.request<projections = [#logitile
     }
   }
 
-  // Of rows that end with the tokens, only those that count are written: a box has none where one of its rows does not.
+  // Of rows that end with the tokens, only those that count are written: a box has none where one
+  // of its rows does not.
   // CHECK-LABEL: llvm.func @logits(
   // CHECK: %[[LAST:.*]] = arith.subi %{{.*}}, %c1_i64 : i64
   // CHECK: %[[COUNTS:.*]] = arith.cmpi ult, %[[LAST]], %{{.*}} : i64

@@ -1,5 +1,6 @@
 // RUN: logitile-opt %s --convert-tiles-to-cuda | FileCheck %s
-// Only the tile at the end of the vocabulary compares columns with it: all others take the branch without.
+// Only the tile at the end of the vocabulary compares columns with it: all others take the branch
+// without.
 
 // CHECK-LABEL: llvm.func @store(
 // CHECK: %[[LAST:.*]] = arith.cmpi ult, %c101{{.*}}, %{{.*}} : i64

@@ -1,6 +1,7 @@
 // RUN: logitile-opt %s --convert-tiles-to-cuda | FileCheck %s
-// Threads leave the order of their entries in shared memory; then each row of the turn has a thread, which goes along the columns that exist
-// and puts what is larger than the smallest word into the heap of its row, in global memory.
+// Threads leave the order of their entries in shared memory; then each row of the turn has a
+// thread, which goes along the columns that exist and puts what is larger than the smallest word
+// into the heap of its row, in global memory.
 
 // CHECK-LABEL: llvm.func @sweep(
 // CHECK: nvvm.barrier0

@@ -1,6 +1,6 @@
 // RUN: logitile-opt %s --convert-tiles-to-cuda | FileCheck %s
-// A thread folds its elements of a row, the four of a quad join by the merge region, then thread t joins what the warps left
-// of row t. The state between tiles is one value of each thread.
+// A thread folds its elements of a row, the four of a quad join by the merge region, then thread t
+// joins what the warps left of row t. The state between tiles is one value of each thread.
 
 // CHECK-LABEL: llvm.func @sweep(
 // CHECK: %[[ROWS:.*]] = scf.for %{{.*}} iter_args(%[[STATE:.*]] = %{{.*}}) -> (f32)

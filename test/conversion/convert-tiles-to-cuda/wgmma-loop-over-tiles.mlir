@@ -1,7 +1,8 @@
 // RUN: sed 's/$SIZE/512/g' %s | logitile-opt --convert-tiles-to-cuda | FileCheck %s
 // RUN: sed 's/$SIZE/128/g' %s | logitile-opt --convert-tiles-to-cuda | FileCheck %s --check-prefix=SHORT
-// The boxes of a loop's first tile are asked for before it, those of other tiles while the last blocks of the tile before are multiplied.
-// So neither a barrier nor a copy stands between two products, and row states have memory of their own behind the four stages.
+// The boxes of a loop's first tile are asked for before it, those of other tiles while the last
+// blocks of the tile before are multiplied. So neither a barrier nor a copy stands between two
+// products, and row states have memory of their own after the four stages.
 
 // CHECK-LABEL: llvm.func @project(
 // CHECK-SAME: logitile.shared_bytes = 99840 : i64
@@ -29,7 +30,8 @@
 // CHECK:     nvvm.cp.async.bulk.tensor
 // CHECK:     nvvm.cp.async.bulk.tensor
 
-// Fewer blocks than are asked for ahead: each tile asks for its own, and row states share the memory of stages.
+// Fewer blocks than are asked for ahead: each tile asks for its own, and row states share the
+// memory of stages.
 // SHORT-LABEL: llvm.func @project(
 // SHORT-SAME: logitile.shared_bytes = 99328 : i64
 // SHORT: scf.for

@@ -1,14 +1,16 @@
 // RUN: logitile-opt %s --convert-tiles-to-cuda | FileCheck %s
-// Two blocks of a cluster make neighbouring steps of the first axis. Each copies its left operand, and half of the right one to both.
+// Two blocks of a cluster make neighbouring steps of the first axis. Each copies its left operand,
+// and half of the right one to both.
 
-// Of the right operand, boxes have half of the lines: 32 of 64 entries. Mbarriers of what was read count the warps of both blocks.
+// Of the right operand, boxes have half of the lines: 32 of 64 entries. Mbarriers of what was read
+// count the warps of both blocks.
 // CHECK-LABEL: llvm.func @project(
 // CHECK-SAME: logitile.tensor_maps = [array<i64: 1, 64, 128>, array<i64: 2, 64, 32>], logitile.threads = 256 : i64
 // CHECK-SAME: nvvm.cluster_dim = array<i32: 2, 1, 1>
 // CHECK: nvvm.mbarrier.init %{{.*}}, %c1_i32
 // CHECK: nvvm.mbarrier.init %{{.*}}, %c16_i32
-// Blocks 2 p and 2 p + 1 are pair p, whose first tile is there. They share where the second one is there, where there are maps, and where
-// both tiles are whole or all tokens count.
+// Blocks 2 p and 2 p + 1 are pair p, whose first tile is there. They share where the second one is
+// there, where there are maps, and where both tiles are whole or all tokens count.
 // CHECK: %[[BLOCK:.*]] = arith.extui %{{.*}} : i32 to i64
 // CHECK: %[[PAIR:.*]] = arith.divui %[[BLOCK]], %c2_i64 : i64
 // CHECK: %[[NEXT:.*]] = arith.addi %[[FIRST:.*]], %c128_i64 : i64
@@ -30,7 +32,8 @@
 // CHECK-NEXT: } else {
 // CHECK-NEXT: nvvm.barrier0
 // CHECK: nvvm.cp.async.bulk.tensor
-// In the loop, warps arrive at the mbarriers of both blocks, by an instruction that orders no writes.
+// In the loop, warps arrive at the mbarriers of both blocks, by an instruction that orders no
+// writes.
 // CHECK: nvvm.wgmma.wait.group.sync.aligned 1
 // CHECK: nvvm.mbarrier.arrive %{{.*}} : !llvm.ptr<3> -> i64
 // CHECK-NEXT: %[[OFFSET:.*]] = arith.muli %{{.*}}, %c8_i32 : i32

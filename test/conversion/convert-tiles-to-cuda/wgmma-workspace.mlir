@@ -1,6 +1,7 @@
 // RUN: sed 's/$SCOPE/chunk/' %s | logitile-opt --convert-tiles-to-cuda | FileCheck %s
 // RUN: sed 's/$SCOPE packed_rows of/input hidden of/' %s | logitile-opt --convert-tiles-to-cuda | FileCheck %s --check-prefix=CALLER
-// Rows of the workspace are aligned: where both operands lie there, no loop takes one block after the other, element by element.
+// Rows of the workspace are aligned: where both operands lie there, no loop takes one block after
+// the other, element by element.
 
 // CHECK-LABEL: llvm.func @weight(
 // CHECK: nvvm.cp.async.bulk.tensor

@@ -1,15 +1,15 @@
 // RUN: logitile-opt %s --convert-tiles-to-cuda | FileCheck %s
-// Products of warpgroups: boxes are copied three blocks ahead of four stages, mbarriers say where they are and who has read them, four
-// products of 16 steps are one group, and sums stay where they are until the last of them has been waited for. Each warp has 16 rows
-// with all columns. All warps release a block, and the first one fills its stage again.
+// Products of warpgroups. Boxes are copied three blocks ahead into four stages. Mbarriers tell that
+// a block has arrived, and that all warps have read it. Four products of 16 steps are one group.
+// Sums are not read before the last group has been waited for. A warp has 16 rows, all columns.
 
 // CHECK: llvm.mlir.global external @shared$memory() {addr_space = 3 : i32, alignment = 1024 : i64}
-// Behind the views, for each operand: the column that its map begins with, and the map by value.
+// After the views, for each operand: the column that its map begins with, and the map by value.
 // CHECK-LABEL: llvm.func @project(
 // CHECK-SAME: %[[X_FIRST:[a-z0-9]+]]: i64, %[[X_MAP:[a-z0-9]+]]: !llvm.ptr {llvm.align = 128 : i64, llvm.byval = !llvm.array<128 x i8>, nvvm.grid_constant}, %{{[a-z0-9]+}}: i64, %[[W_MAP:[a-z0-9]+]]: !llvm.ptr {llvm.align = 128 : i64, llvm.byval = !llvm.array<128 x i8>, nvvm.grid_constant})
 // Mbarriers have the first 1024 bytes. Boxes have 64 columns, and the rows of the tile.
 // CHECK-SAME: logitile.shared_bytes = 99328 : i64, logitile.tensor_maps = [array<i64: 1, 64, 128>, array<i64: 2, 64, 64>], logitile.threads = 256 : i64
-// Descriptors: lines of 128 bytes, eight of them 1024 bytes further, chunks that trade places by the line.
+// Descriptors: lines of 128 bytes, 1024 bytes to the next eight, chunks that are swizzled.
 // CHECK-DAG: arith.constant 65536 : i64
 // CHECK-DAG: arith.constant 4611686293305294848 : i64
 // CHECK-NOT: nvvm.ldmatrix
@@ -56,7 +56,7 @@
 // CHECK-NOT: nvvm.barrier0
 // CHECK: llvm.inline_asm has_side_effects asm_dialect = att "wgmma.wait_group.sync.aligned 0;", "=f,
 // CHECK: } else {
-// Without maps threads copy, two blocks ahead: a fence between what they copy and what tensor cores read, a barrier for each block.
+// Without maps threads copy, two blocks ahead: a fence before tensor cores read, and a barrier.
 // CHECK: scf.if %{{.*}} -> (!llvm.struct<(f32
 // CHECK: scf.for
 // CHECK:   nvvm.cp.async.commit.group
@@ -94,8 +94,8 @@ module attributes {logitile.request = #logitile.request<projections = [#logitile
     }
   }
 
-  // Neighbours in memory of both operands are entries of their outer axes: lines are steps, of 64 entries each, and what lies further
-  // is the next panel. Steps of 16 lines are 2048 bytes apart.
+  // Neighbours in memory of both operands are entries of their outer axes: lines are steps, of 64
+  // entries each, and what lies further is the next panel. Steps of 16 lines are 2048 bytes apart.
   // CHECK-LABEL: llvm.func @weight_gradient(
   // CHECK-SAME: logitile.tensor_maps = [array<i64: 1, 64, 64>, array<i64: 2, 64, 64>], logitile.threads = 256 : i64
   // CHECK-DAG: arith.constant 33554432 : i64
@@ -124,7 +124,7 @@ module attributes {logitile.request = #logitile.request<projections = [#logitile
     }
   }
 
-  // What products are added to is read after the last wait: the assembler wants sums that start in registers.
+  // The former sums are read after the last wait: the assembler needs sums that start in registers.
   // CHECK-LABEL: llvm.func @added(
   // CHECK-NOT: -> f32
   // CHECK: nvvm.wgmma.mma_async

@@ -1,5 +1,6 @@
 // RUN: logitile-opt %s "--logitile-cut-blocks=longest=8 part=6" | FileCheck %s
-// The innermost long block is cut, with memory of the whole function: a loop does not add to it in every turn.
+// The innermost long block is cut, with memory of the whole function: a loop does not add to it in
+// every turn.
 
 // CHECK-LABEL: func.func @loop(
 // CHECK: llvm.alloca

@@ -1,5 +1,6 @@
 // RUN: logitile-opt %s "--logitile-expand-math=target=cpu:avx2 inlined=2" | FileCheck %s
-// Of many elementary functions, each kind and type is one function, whose arithmetic stands there once.
+// Of many elementary functions, each kind and type is one function, whose arithmetic stands there
+// once.
 
 // CHECK-LABEL: func.func @many(
 // CHECK-COUNT-2: call @math.tanh$8({{.*}}) : (vector<8xf32>) -> vector<8xf32>

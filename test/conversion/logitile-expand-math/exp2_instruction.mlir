@@ -1,7 +1,8 @@
 // RUN: logitile-opt %s --logitile-expand-math=target=cuda:sm_80 | FileCheck %s
 // RUN: logitile-opt %s --logitile-expand-math=target=cpu:avx2 | FileCheck %s --check-prefix=WITHOUT
-// An exponential that may be approximate is h^2 (1 + r), where there is an instruction for 2^x: h = 2^(x / (2 log 2)), of a rounded
-// exponent, and r what that lost of x. Beyond the bounds of x nothing is lost, or r would be of any size.
+// An exponential that may be approximate is h^2 (1 + r), where there is an instruction for 2^x: h =
+// 2^(x / (2 log 2)), of a rounded exponent, and r what that lost of x. Beyond the bounds of x
+// nothing is lost, or r would be of any size.
 
 // CHECK-LABEL: func.func @exp(
 // CHECK-SAME: %[[X:.*]]: f32)

@@ -1,6 +1,7 @@
 // Random numbers are integer arithmetic, with a multiplication of 32 by 32 bits, and one rounding.
 
-// The first round: both products of the counter (column, token, 0, 0), of which one is of zeros; the key (seed, stream).
+// The first round: both products of the counter (column, token, 0, 0), of which one is of zeros;
+// the key (seed, stream).
 // RUN: logitile-opt %s --logitile-expand-math=target=cpu:avx2 | FileCheck %s
 // CHECK-LABEL: func.func @uniform(
 // CHECK-SAME: %[[SEED:.*]]: i32, %[[STREAM:.*]]: i32, %[[TOKEN:.*]]: i32, %[[COLUMN:.*]]: i32)
@@ -27,7 +28,8 @@ func.func @uniform(%seed: i32, %stream: i32, %token: i32, %column: i32) -> f32 {
   return %u : f32
 }
 
-// The first word of the first published vector, counter 0 under key 0, is 0x6627e8d5: (it + 0.5) / 2^32 = 0.39904642.
+// The first word of the first published vector, counter 0 under key 0, is 0x6627e8d5: (it + 0.5) /
+// 2^32 = 0.39904642.
 // RUN: logitile-opt %s --logitile-expand-math=target=cpu:avx2 --canonicalize | FileCheck %s --check-prefix=KNOWN
 // KNOWN-LABEL: func.func @known()
 // KNOWN-NEXT: %[[U:.*]] = arith.constant 0.39904{{[0-9]*}} : f32

@@ -1,7 +1,7 @@
 // RUN: logitile-opt %s --logitile-print-sparse-slots | FileCheck %s
-// A slot is sparse where one column per token decides it: 1 by an index, 2 by one of the other sign and form, 3 under a
-// further condition. Not sparse: 0, a maximum; 4, whose index differs along the vocabulary; 5, whose value reads the state;
-// 6, which is read by another slot; 7, a sum.
+// A slot is sparse where one column per token decides it: 1 by an index, 2 by one of the other sign
+// and form, 3 under a further condition. Not sparse: 0, a maximum; 4, whose index differs along the
+// vocabulary; 5, whose value reads the state; 6, which is read by another slot; 7, a sum.
 
 // CHECK: attributes {logitile.sparse = array<i64: 1, 2, 3>}
 logitile.kernel @sweep(%n: index from tokens, %z: !logitile.view<?x8xf32, column_major> from @z, %t: !logitile.view<?xi32> from @t, %f: !logitile.view<?xi1> from @f) {

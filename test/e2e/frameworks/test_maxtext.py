@@ -113,7 +113,7 @@ def transformer():
 
 
 def in_head(path, _):
-    """The parameters behind the last block: the final norm and the head."""
+    """The parameters after the last block: the final norm and the head."""
     return path[0] in ("norm", "head")
 
 

@@ -87,13 +87,13 @@ ROWS = {
 }
 
 
-@pytest.mark.parametrize("before, behind", list(ROWS.values()), ids=list(ROWS))
-def test_buffers_of_gradients(before, behind, order):
-    """Rows of a larger array, with numbers before and behind them that stay."""
+@pytest.mark.parametrize("before, after", list(ROWS.values()), ids=list(ROWS))
+def test_buffers_of_gradients(before, after, order):
+    """Rows of a larger array, with numbers before and after them that stay."""
     x, w, target = operands(hidden=38)
 
     def call(head):
-        larger = torch.ones(len(w), before + w.shape[1] + behind)
+        larger = torch.ones(len(w), before + w.shape[1] + after)
         buffer = larger[:, before : before + w.shape[1]]
         for _ in range(2):
             head.value_and_grad(x, w, target=target, weight_grad_out=buffer)

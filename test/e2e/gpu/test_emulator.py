@@ -99,7 +99,7 @@ def test_every_loss_under_another_schedule(index, name, monkeypatch):
 
 
 def test_schedules_are_what_they_are_called(monkeypatch):
-    """Kept, made again, or a part of each: the kernels of the gradient tell."""
+    """Stored, recomputed, or a part of each: the kernels of the gradient tell."""
     kernels = {}
     for kind in KINDS:
         with scheduled(sample("plain", "bfloat16", (300, 520, 8)), kind) as made:

@@ -37,8 +37,8 @@ def moved(kernel):
 def check_work(name, dtype, kind, shape=SHAPE, tiles=SMALL_TILES):
     """Products exactly; bytes within 2 % in all that multiply, and in the whole call.
 
-    Other kernels may ask for less than predicted: threads behind the last token need not read what
-    they do not store. At most a tile of 64 in a chunk of 47 tokens stands behind it. How many
+    Other kernels may ask for less than predicted: threads after the last token need not read what
+    they do not store. At most a tile of 64 in a chunk of 47 tokens stands after it. How many
     targets lie in a part of the vocabulary is not predicted: kernels of the stored part count
     together with those of the other.
 

@@ -192,7 +192,7 @@ def test_entries_that_are_drawn(name):
 
 
 def test_what_a_slice_sends():
-    """In order, by the index in the vocabulary; behind the last entry is none."""
+    """In order, by the index in the vocabulary; after the last entry is none."""
     hidden, weight = operands(6)
     head = lt.jit(best, k=5)
     given = {"z": (hidden, weight), "x": difficult()}

@@ -61,7 +61,7 @@ def fails(stage, do):
 
 
 @pytest.mark.contract("4 errors")
-def test_a_stage_that_fails_is_named_and_leaves_nothing_behind(monkeypatch):
+def test_a_stage_that_fails_is_named_and_leaves_nothing_open(monkeypatch):
     monkeypatch.setenv("LOGITILE_NUM_THREADS", "2")
     made = sample("plain", "float32")
     right = made.run()

@@ -23,13 +23,13 @@ CUTS = [(0, VOCAB), (0, 41, VOCAB), (0, 41, 42, VOCAB)]  # few widths: each of t
 # ---- running slices ------------------------------------------------------------------------------
 
 
-def sliced_inputs(loss, given, first, behind):
+def sliced_inputs(loss, given, first, end):
     """The arguments of one slice."""
     axes = {parameter.name: parameter.kinds[0].axis for parameter in loss.signature.inputs}
     cut = {
-        "logits": lambda pair: (pair[0], pair[1][first:behind]),
-        "vocab": lambda array: array[first:behind],
-        "dense": lambda array: array[..., first:behind],
+        "logits": lambda pair: (pair[0], pair[1][first:end]),
+        "vocab": lambda array: array[first:end],
+        "dense": lambda array: array[..., first:end],
     }
     return {name: cut.get(axes.get(name), lambda array: array)(item) for name, item in given.items()}
 

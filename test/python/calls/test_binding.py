@@ -184,6 +184,13 @@ def test_unknown_name():
 
 
 @pytest.mark.contract("2 names")
+@pytest.mark.parametrize("name", ["hidden", "weight", "teacher_hidden", "teacher_weight"])
+def test_half_of_a_pair_by_name(name):
+    how = "give hidden states and weight of 'teacher' by position, or as teacher=(hidden, weight)"
+    refused(lt.CallTypeError, f"'distil' has no input '{name}'; {how}", distil, *PAIR, **{name: PAIR[0]})
+
+
+@pytest.mark.contract("2 names")
 def test_missing_name():
     refused(lt.CallTypeError, "'target' is missing: lt.Token[int], one value per token", simple, *PAIR)
 

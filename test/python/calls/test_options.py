@@ -146,7 +146,14 @@ def test_numpy_constants_become_python_numbers():
 
 def test_a_head_tells_what_it_was_bound_to():
     head = lt.jit(lt.losses.cross_entropy, label_smoothing=0.1, workspace="1KiB", reduction="sum")
-    assert repr(head) == "<head of 'cross_entropy', label_smoothing=0.1, reduction='sum', workspace=1024>"
+    assert repr(head) == "<head of 'cross_entropy', label_smoothing=0.1, reduction='sum', workspace='1KiB'>"
+
+
+@pytest.mark.parametrize("given, shown", [("2MiB", "'2MiB'"), (3 << 29, "'1536MiB'"), ("1kb", "1000")])
+def test_a_head_shows_its_workspace_in_units(given, shown):
+    head = lt.jit(lt.losses.cross_entropy, workspace=given)
+    assert repr(head) == f"<head of 'cross_entropy', workspace={shown}>"
+    assert lt.jit(lt.losses.cross_entropy, workspace=eval(shown)).options == head.options
 
 
 # ---- other options of a head ---------------------------------------------------------------------

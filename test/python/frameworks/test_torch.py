@@ -580,8 +580,8 @@ def flags_of(pointer):
     holds = False
     for line in Path("/proc/self/smaps").read_text().splitlines():
         if found := re.match(r"([0-9a-f]+)-([0-9a-f]+) ", line):
-            first, behind = (int(bound, 16) for bound in found.groups())
-            holds = first <= pointer < behind
+            first, end = (int(bound, 16) for bound in found.groups())
+            holds = first <= pointer < end
         elif holds and line.startswith("VmFlags:"):
             return line.split()[1:]
     raise AssertionError(f"nothing is mapped at {pointer:#x}")

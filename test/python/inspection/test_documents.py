@@ -1,7 +1,7 @@
 """The blocks of the documents run, one after the other;
 the errors that they show are the real ones.
 
-A block whose fence says `python raises SomeError` must raise that; the `text` block behind it is
+A block whose fence says `python raises SomeError` must raise that; the `text` block after it is
 the message. An `mlir` block quotes the variable `text` of the Python blocks: its lines are there in
 that order; `...` leaves something out, and numbers may differ, because tile sizes are a matter of
 the machine. A block `sh runs` is a script that must succeed; a block `c some.c` becomes a file for
@@ -74,15 +74,15 @@ def plain(message: str) -> str:
 
 def check_quotation(block: Block, quoted: str) -> None:
     """Every piece of the block between line ends and `...` is in the text,
-    behind the piece before it.
+    after the piece before it.
     """
-    text, behind = without_numbers(quoted), 0
+    text, end = without_numbers(quoted), 0
     for line in block.text.splitlines():
         for piece in line.partition("//")[0].split("..."):
             wanted = without_numbers(piece)
-            found = text.find(wanted, behind)
+            found = text.find(wanted, end)
             assert found >= 0, f"line {block.line} and following: the IR has no '{wanted}' there"
-            behind = found + len(wanted)
+            end = found + len(wanted)
 
 
 def without_numbers(text: str) -> str:

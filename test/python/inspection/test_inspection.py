@@ -370,20 +370,20 @@ def test_a_call_has_the_same_schedule_whatever_was_called_before():
 @pytest.mark.contract("2 recompiles")
 def test_a_plan_serves_an_interval():
     plan = lt.jit(losses.cross_entropy, workspace="6MiB").compile(X, W, target=TARGET, grad=())
-    first, behind = plan.interval
+    first, end = plan.interval
     target = plan._native.describe(0, 1)["target"]
-    assert repr(plan) == f"<plan of 'cross_entropy' for {target}, {first} to {behind - 1} tokens>"
-    assert first <= TOKENS < behind
+    assert repr(plan) == f"<plan of 'cross_entropy' for {target}, {first} to {end - 1} tokens>"
+    assert first <= TOKENS < end
     out, gradients = plan.run(X[:first], W, target=TARGET[:first])
     assert gradients == {} and out == lt.jit(losses.cross_entropy, workspace="6MiB")(
         X[:first], W, target=TARGET[:first]
     )
-    text = f"the plan serves calls of {first} to {behind - 1} tokens, but 'hidden' has {first - 1}"
+    text = f"the plan serves calls of {first} to {end - 1} tokens, but 'hidden' has {first - 1}"
     with pytest.raises(lt.CallValueError, match=text):
         plan.run(X[: first - 1], W, target=TARGET[: first - 1])
-    many = np.zeros((behind, X.shape[1]), np.float32)
-    with pytest.raises(lt.CallValueError, match=f"has {behind}; compile a plan"):
-        plan.run(many, W, target=np.zeros(behind, np.int64))
+    many = np.zeros((end, X.shape[1]), np.float32)
+    with pytest.raises(lt.CallValueError, match=f"has {end}; compile a plan"):
+        plan.run(many, W, target=np.zeros(end, np.int64))
 
 
 def test_plans_refuse_what_does_not_fit(tmp_path):

@@ -265,7 +265,7 @@ def test_coefficients_that_cannot_be(annotation, default, told):
     assert str(caught.value).endswith(f"'coefficient': parameter 'gamma' {told}")
 
 
-def test_a_coefficient_stands_behind_the_star():
+def test_a_coefficient_stands_after_the_star():
     def coefficient(z: lt.Logits, gamma: lt.Scalar | float = 2.0):
         return lt.max(z) * gamma
 

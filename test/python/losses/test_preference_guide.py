@@ -99,7 +99,7 @@ def gspo(x, w, old, advantages):
 
 
 def others(name):
-    """The arguments of a loss behind hidden states and weights."""
+    """The arguments of a loss after hidden states and weights."""
     if name == "kto":
         return GOOD, 0.3
     if name == "gspo":

@@ -181,3 +181,24 @@ def test_calls_that_are_only_traced_are_refused():
         torch.func.grad(lambda h: head(h, weight, target=labels()))(hidden)
     with pytest.raises(lt.CallTypeError, match="adds to no buffers"):
         head(hidden, weight, target=labels(), weight_grad_out=torch.zeros(VOCAB, HIDDEN))
+
+
+@pytest.mark.contract("7 DTensors")
+def test_dtensors_are_refused_by_name(tmp_path):
+    from torch import distributed
+    from torch.distributed.tensor import Shard, distribute_tensor, init_device_mesh
+
+    distributed.init_process_group("gloo", init_method=f"file://{tmp_path}/store", rank=0, world_size=1)
+    try:
+        hidden, weight = operands()
+        shards = distribute_tensor(weight.detach(), init_device_mesh("cpu", (1,)), [Shard(0)])
+        head = lt.jit(losses.cross_entropy, backend="reference")
+        for call in (head, head.value_and_grad):
+            with pytest.raises(lt.CallTypeError) as caught:
+                call(hidden, shards, target=labels())
+            assert str(caught.value) == (
+                "backend='reference' computes on one process, but a DTensor is among the arguments; gather "
+                "it first (full_tensor()), or use backend='auto'"
+            )
+    finally:
+        distributed.destroy_process_group()

@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 import logitile
+import pytest
 import tree
 
 HEAVY = ("numpy", "torch", "jax", "transformers", "ml_dtypes", "matplotlib", "pygments", "tqdm", "asyncio",
@@ -46,6 +47,12 @@ def test_losses_and_tracing_load_nothing_heavy():
 def test_names_are_the_public_ones():
     names = "{*lt.__all__, '__version__', 'nn', 'parallel', 'testing'}"
     assert run(f"import logitile as lt; print(sorted(set(dir(lt)) ^ {names}))") == "[]"
+
+
+@pytest.mark.parametrize("module", ["losses", "nn", "parallel", "testing"])
+def test_names_of_a_module_are_the_public_ones(module):
+    part = getattr(logitile, module)
+    assert dir(part) == sorted(part.__all__)
 
 
 def test_dir_of_a_head_has_what_language_md_has():

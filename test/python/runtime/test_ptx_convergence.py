@@ -83,7 +83,7 @@ def test_branches_are_followed(form, condition, there, is_fine):
     assert kernel.apart() == ([] if is_fine else [f"small: {there[:-1]}"])
 
 
-def test_behind_a_branch_all_are_together_again():
+def test_after_a_branch_all_are_together_again():
     text = branch(LANE, "add.s32 %r7, %r7, 1;").replace("ret;", f"{BARRIER}\nret;")
     (kernel,) = kernels(small(text))
     assert len(kernel.waiting()) == 1 and kernel.apart() == []

@@ -1,4 +1,5 @@
-// Where operands and Dense inputs have 16 bits and there is an instruction for 2^x, exponentials may be approximate: in all kernels, or in none.
+// Where operands and Dense inputs have 16 bits and there is an instruction for 2^x, exponentials
+// may be approximate: in all kernels, or in none.
 // RUN: sed 's/$ELEMENT/bf16/; s/$DENSE/d = bf16, m = i1/; s/$TARGET/cuda:sm_80/' %s | logitile-opt --logitile-approximate-exponentials | FileCheck %s
 // RUN: sed 's/$ELEMENT/f16/; s/$DENSE//; s/$TARGET/emu:sm_90a/' %s | logitile-opt --logitile-approximate-exponentials | FileCheck %s
 // RUN: sed 's/$ELEMENT/f32/; s/$DENSE/d = bf16, m = i1/; s/$TARGET/cuda:sm_80/' %s | logitile-opt --logitile-approximate-exponentials | FileCheck %s --check-prefix=EXACT

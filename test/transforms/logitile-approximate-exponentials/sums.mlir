@@ -1,5 +1,6 @@
-// An exponential relative to the running maximum, of which nothing but a sum is made, is the instruction for 2^x itself. One with another
-// use is as exact as all others are, and so is that of the merge.
+// An exponential relative to the running maximum, of which nothing but a sum is made, is the
+// instruction for 2^x itself. One with another use is as exact as all others are, and so is that of
+// the merge.
 // RUN: sed 's/$ELEMENT/bf16/' %s | logitile-opt --logitile-approximate-exponentials | FileCheck %s
 // RUN: sed 's/$ELEMENT/f32/' %s | logitile-opt --logitile-approximate-exponentials | FileCheck %s --check-prefix=EXACT
 

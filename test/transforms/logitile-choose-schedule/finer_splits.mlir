@@ -1,20 +1,23 @@
-// A GPU has up to 128 vocabulary splits for its multiprocessors, of at least four tiles each; gradients are made for a sixteenth of them at
-// least. Where nothing fits the budget, first such a group becomes smaller, then the splits: gradients of logits take less memory at
-// a time.
+// A GPU has up to 128 vocabulary splits for its multiprocessors, of at least four tiles each;
+// gradients are made for a sixteenth of them at least. Where nothing fits the budget, first such a
+// group becomes smaller, then the splits: gradients of logits take less memory at a time.
 
-// Splits of four tiles and groups of four splits, in one chunk of tokens: several chunks would have a float32 sum of the weight's gradient, 61 MB.
+// Splits of four tiles and groups of four splits, in one chunk of tokens: several chunks would have
+// a float32 sum of the weight's gradient, 61 MB.
 // RUN: sed -e 's/$ELEMENT/bf16/; s/$GRADIENTS/<hidden of "z">, <weight of "z">/; s/$PLAN/mode = early, tokens = 2048, workspace = 16000000, chunks = 0, accumulate = false/' \
 // RUN:     -e 's/cpu:avx2", threads = 4/cuda:sm_80", threads = 1/' %S/Inputs/square.mlir | %schedule | FileCheck %s --check-prefix=USUAL
 // USUAL: logitile.schedule tokens [257, 2152) vocab_split 512 stored 0 {
 // USUAL: logitile.loop vocab_splits 4 from 0 to 59 {
 
-// With more memory, groups of an eighth: more tasks at a time, and fewer sums of gradients that are read and written again.
+// With more memory, groups of an eighth: more tasks at a time, and fewer sums of gradients that are
+// read and written again.
 // RUN: sed -e 's/$ELEMENT/bf16/; s/$GRADIENTS/<hidden of "z">, <weight of "z">/; s/$PLAN/mode = early, tokens = 2048, workspace = 26000000, chunks = 0, accumulate = false/' \
 // RUN:     -e 's/cpu:avx2", threads = 4/cuda:sm_80", threads = 1/' %S/Inputs/square.mlir | %schedule | FileCheck %s --check-prefix=EIGHTH
 // EIGHTH: vocab_split 512 stored 0 {
 // EIGHTH: logitile.loop vocab_splits 8 from 0 to 59 {
 
-// Splits of two tiles, whose groups have half as many columns. Fewer than 1614 tokens fit with the usual ones, and have a program with these.
+// Splits of two tiles, whose groups have half as many columns. Fewer than 1614 tokens fit with the
+// usual ones, and have a program with these.
 // RUN: sed -e 's/$ELEMENT/bf16/; s/$GRADIENTS/<hidden of "z">, <weight of "z">/; s/$PLAN/mode = early, tokens = 2048, workspace = 12000000, chunks = 0, accumulate = false/' \
 // RUN:     -e 's/cpu:avx2", threads = 4/cuda:sm_80", threads = 1/' %S/Inputs/square.mlir | %schedule | FileCheck %s --check-prefix=PAIRS
 // PAIRS: logitile.schedule tokens [1614, 2134) vocab_split 256 stored 0 {

@@ -1,5 +1,6 @@
-// A GPU makes the gradient of hidden states in parts of the vocabulary where its tiles, 4 here for 108 multiprocessors, are too few.
-// The number of parts is the same for up to a power of two of tiles of tokens, and however many chunks are asked for.
+// A GPU makes the gradient of hidden states in parts of the vocabulary where its tiles, 4 here for
+// 108 multiprocessors, are too few. The number of parts is the same for up to a power of two of
+// tiles of tokens, and however many chunks are asked for.
 // RUN: sed -e 's/$ELEMENT/bf16/; s/$GRADIENTS/<hidden of "z">/; s/$PLAN/mode = early, tokens = 100, workspace = 1000000000, chunks = 0, accumulate = false/' \
 // RUN:     -e 's/cpu:avx2", threads = 4/cuda:sm_80:a100", threads = 1/' %S/Inputs/square.mlir | %schedule | FileCheck %s --check-prefix=FEW
 // FEW: logitile.schedule tokens [0, 129)

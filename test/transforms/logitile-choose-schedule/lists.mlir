@@ -1,5 +1,6 @@
-// A list has a place in memory for each entry that it keeps, and a launch of its own puts it in order. On CPUs a task goes through a group of
-// the 9 vocabulary splits, which share a list; on GPUs each vocabulary split has its own.
+// A list has a place in memory for each entry that it keeps, and a launch of its own puts it in
+// order. On CPUs a task goes through a group of the 9 vocabulary splits, which share a list; on
+// GPUs each vocabulary split has its own.
 // RUN: sed 's/$TARGET/cpu:avx2/' %s | %schedule | FileCheck %s
 // CHECK: logitile.schedule {{.*}} vocab_split 120 stored 0 {
 // CHECK-DAG: logitile.buffer @list_best_0 chunk row_list of @best[0] : !logitile.view<?x15xi64>

@@ -1,4 +1,5 @@
-// A loss without logits multiplies nothing. Its launches name an algorithm all the same: one that the target has.
+// A loss without logits multiplies nothing. Its launches name an algorithm all the same: one that
+// the target has.
 // RUN: sed 's/$TARGET/cpu:avx2/' %s | logitile-compile --to=plan | FileCheck %s -DALGORITHM=panels
 // RUN: sed 's/$TARGET/cuda:sm_80/' %s | logitile-compile --to=plan | FileCheck %s -DALGORITHM=mma_sync
 // CHECK: logitile.launch "forward0" from @sweep{{.*}} using [[ALGORITHM]] sweep @forward0

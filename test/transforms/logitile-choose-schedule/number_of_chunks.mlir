@@ -1,4 +1,5 @@
-// A number of chunks, not a budget: their size follows the number of tokens at run time, for any number of tokens.
+// A number of chunks, not a budget: their size follows the number of tokens at run time, for any
+// number of tokens.
 
 // Three chunks, each with its logits stored.
 // RUN: sed 's/$ELEMENT/f32/; s/$GRADIENTS/<hidden of "z">, <weight of "z">/; s/$PLAN/mode = early, tokens = 4096, workspace = 0, chunks = 3, accumulate = false/' \
@@ -15,7 +16,8 @@
 // ONE-NOT: logitile.loop
 // ONE-NOT: accumulate
 
-// In two phases the logits of earlier chunks are gone: they are made again, the whole vocabulary at a time.
+// In two phases the logits of earlier chunks are gone: they are made again, the whole vocabulary at
+// a time.
 // RUN: sed 's/$ELEMENT/f32/; s/$GRADIENTS/<hidden of "z">, <weight of "z">/; s/$PLAN/mode = split, tokens = 4096, workspace = 0, chunks = 2, accumulate = false/' \
 // RUN:     %S/Inputs/square.mlir | %schedule | FileCheck %s --check-prefix=SPLIT
 // SPLIT: stored 0 {

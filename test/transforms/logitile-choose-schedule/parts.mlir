@@ -1,5 +1,6 @@
-// Everything that a program may have, in the order in which it runs: prologue; sweeps and their finishes, the last of which needs
-// the cotangent; sweeps that need it; the gradient with its fused sweep; finishes of that; sums over the tokens.
+// Everything that a program may have, in the order in which it runs: prologue; sweeps and their
+// finishes, the last of which needs the cotangent; sweeps that need it; the gradient with its fused
+// sweep; finishes of that; sums over the tokens.
 // RUN: %schedule %s | FileCheck %s
 // CHECK: logitile.schedule
 // The logits are kept: later sweeps, as the gradient, read them where they are.

@@ -1,5 +1,6 @@
-// Seconds are predicted by the rates of the target, or by those that one machine was measured to have. These change no schedule: of
-// four threads, 59e9 products a second each by the table, and here a tenth of the memory's rate, and pages that cost something.
+// Seconds are predicted by the rates of the target, or by those that one machine was measured to
+// have. These change no schedule: of four threads, 59e9 products a second each by the table, and
+// here a tenth of the memory's rate, and pages that cost something.
 // RUN: sed 's/$ELEMENT/f32/; s/$GRADIENTS/<hidden of "z">, <weight of "z">/; s/$PLAN/mode = early, tokens = 4096, workspace = 100000000, chunks = 0, accumulate = false/' \
 // RUN:     %S/Inputs/square.mlir > %t.mlir
 // RUN: %schedule < %t.mlir | FileCheck %s --check-prefixes=CHECK,TABLE

@@ -1,4 +1,5 @@
-// What a sweep picks has memory with a column for each place, in which tokens are neighbours; finishes of places are launches of their own.
+// What a sweep picks has memory with a column for each place, in which tokens are neighbours;
+// finishes of places are launches of their own.
 // RUN: sed 's/$TARGET/cpu:avx2/; s/$MODE/early/' %s | %schedule | FileCheck %s
 // CHECK: logitile.schedule
 // CHECK-DAG: logitile.buffer @i call input of "i" : !logitile.view<?x64xi32, column_major>

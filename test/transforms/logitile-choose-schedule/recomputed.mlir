@@ -1,6 +1,7 @@
 // A backward pass of its own: what it reads is saved, or made again.
 
-// All logits saved. The gradient is made vocabulary split by vocabulary split beside them; the hidden gradient is summed over the vocabulary splits in f32.
+// All logits saved. The gradient is made vocabulary split by vocabulary split beside them; the
+// hidden gradient is summed over the vocabulary splits in f32.
 // RUN: sed 's/$ELEMENT/f32/; s/$GRADIENTS/<hidden of "z">, <weight of "z">/; s/$PLAN/mode = split, tokens = 4096, workspace = 900000000, chunks = 0, accumulate = false/' \
 // RUN:     %S/Inputs/square.mlir | %schedule | FileCheck %s --check-prefix=SAVED
 // SAVED: stored 30000 {
@@ -20,7 +21,8 @@
 // SAVED-NEXT: }
 // SAVED-NEXT: logitile.launch "round_z_hidden" from @round_rows
 
-// A part of the vocabulary saved, the rest made again behind it. Sums go on from one part to the other.
+// A part of the vocabulary saved, the rest made again after it. Sums go on from one part to the
+// other.
 // RUN: sed 's/$ELEMENT/f32/; s/$GRADIENTS/<hidden of "z">, <weight of "z">/; s/$PLAN/mode = split, tokens = 4096, workspace = 400000000, chunks = 0, accumulate = false/' \
 // RUN:     %S/Inputs/square.mlir | %schedule | FileCheck %s --check-prefix=PART
 // PART: stored 15360 {
@@ -37,7 +39,8 @@
 // PART-NEXT: logitile.launch "gradient" from @gradient<CENTRE = {{[0-9]+}}, TK = 256,
 // PART-NEXT: logitile.launch "z_hidden" {{.*}} accumulate always
 
-// Nothing saved but values per token. With room for it, several vocabulary splits of the gradient at a time, in chunks of tokens.
+// Nothing saved but values per token. With room for it, several vocabulary splits of the gradient
+// at a time, in chunks of tokens.
 // RUN: sed 's/$ELEMENT/f32/; s/$GRADIENTS/<hidden of "z">, <weight of "z">/; s/$PLAN/mode = split, tokens = 4096, workspace = 90000000, chunks = 0, accumulate = false/' \
 // RUN:     %S/Inputs/square.mlir | %schedule | FileCheck %s --check-prefix=AGAIN
 // AGAIN: stored 0 {
@@ -51,7 +54,8 @@
 // AGAIN-NEXT: logitile.launch "z_hidden" {{.*}} accumulate vocab_splits
 // AGAIN-NEXT: logitile.launch "z_weight" {{.*}} accumulate tokens
 
-// A GPU makes the gradients of a quarter of the vocabulary at a time: those of one vocabulary split would leave most of it idle.
+// A GPU makes the gradients of a quarter of the vocabulary at a time: those of one vocabulary split
+// would leave most of it idle.
 // RUN: sed -e 's/$ELEMENT/f32/; s/$GRADIENTS/<hidden of "z">, <weight of "z">/; s/$PLAN/mode = split, tokens = 128, workspace = 20000000, chunks = 0, accumulate = false/' \
 // RUN:     -e 's/cpu:avx2", threads = 4/cuda:sm_80", threads = 108/' %S/Inputs/square.mlir | %schedule | FileCheck %s --check-prefix=GPU
 // GPU: vocab_split 512 stored 30000 {

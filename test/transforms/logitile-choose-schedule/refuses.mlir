@@ -1,7 +1,7 @@
 // The smallest budget that works is named.
 // RUN: sed 's/$ELEMENT/f32/; s/$GRADIENTS/<hidden of "z">, <weight of "z">/; s/$PLAN/mode = early, tokens = 4096, workspace = 3000000, chunks = 0, accumulate = false/' \
 // RUN:     %S/Inputs/square.mlir | not %schedule 2>&1 | FileCheck %s --check-prefix=BUDGET
-// BUDGET: <stdin>:5:3: error: 'logitile.program' op needs a workspace of at least 5.5 MiB (5721984 bytes) for 4096 tokens, but 'workspace' is 2.9 MiB (3000000 bytes)
+// BUDGET: <stdin>:6:3: error: 'logitile.program' op needs a workspace of at least 5.5 MiB (5721984 bytes) for 4096 tokens, but 'workspace' is 2.9 MiB (3000000 bytes)
 // RUN: sed 's/$ELEMENT/f32/; s/$GRADIENTS/<hidden of "z">, <weight of "z">/; s/$PLAN/mode = early, tokens = 4096, workspace = 5721984, chunks = 0, accumulate = false/' \
 // RUN:     %S/Inputs/square.mlir | %schedule | FileCheck %s --check-prefix=ENOUGH
 // ENOUGH: logitile.loop tokens 16 {

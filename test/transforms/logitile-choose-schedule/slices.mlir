@@ -1,5 +1,5 @@
-// The gradient of a slice: no sweep makes logits that could be kept, so its groups of vocabulary splits make them. Sizes are those of the
-// slice.
+// The gradient of a slice: no sweep makes logits that could be kept, so its groups of vocabulary
+// splits make them. Sizes are those of the slice.
 // RUN: logitile-opt --logitile-choose-schedule %s | FileCheck %s
 
 // CHECK: logitile.schedule tokens {{.*}} stored 0 {

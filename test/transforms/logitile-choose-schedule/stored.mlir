@@ -1,6 +1,6 @@
-// All logits stored, if they fit: three contractions, and the gradient is made in their place. The schedule serves every
-// contract: 5 stored format
-// number of tokens whose buffers fit as well. Vocabulary splits are whole tiles, as many as give each of four threads some.
+// All logits stored, if they fit: three contractions, and the gradient is made in their place. The
+// schedule serves every contract: 5 stored format number of tokens whose buffers fit as well.
+// Vocabulary splits are whole tiles, as many as give each of four threads some.
 // RUN: sed 's/$ELEMENT/f32/; s/$GRADIENTS/<hidden of "z">, <weight of "z">/; s/$PLAN/mode = early, tokens = 4096, workspace = 1000000000, chunks = 0, accumulate = false/' \
 // RUN:     %S/Inputs/square.mlir | %schedule | FileCheck %s
 // CHECK: logitile.schedule tokens [25, {{7[0-9]+}}) vocab_split 1920 stored 30000 {
@@ -18,8 +18,9 @@
 // CHECK-NEXT: }
 // CHECK-NEXT: }
 
-// In a tenth of the budget the same for one chunk of tokens after the other; the weight gradients of later chunks are added.
-// Tokens that would fit without chunks have another program, whichever was asked for first.
+// In a tenth of the budget the same for one chunk of tokens after the other; the weight gradients
+// of later chunks are added. Tokens that would fit without chunks have another program, whichever
+// was asked for first.
 // RUN: sed 's/$ELEMENT/f32/; s/$GRADIENTS/<hidden of "z">, <weight of "z">/; s/$PLAN/mode = early, tokens = 4096, workspace = 100000000, chunks = 0, accumulate = false/' \
 // RUN:     %S/Inputs/square.mlir | %schedule | FileCheck %s --check-prefix=CHUNKS
 // CHUNKS: logitile.schedule tokens [70{{[0-9]}}, {{[0-9]+}}) vocab_split 1920 stored 30000 {

@@ -2,7 +2,8 @@
 // DEFINE: %{early} = sed -e 's/$GRADIENTS/<hidden of "z">, <weight of "z">/; s/$PLAN/mode = early, tokens = 4096, workspace = 1000000000, chunks = 0, accumulate = false/; s/cpu:avx2/cuda:sm_90a/'
 // RUN: %{early} -e 's/$ELEMENT/bf16/' %S/Inputs/square.mlir | %schedule | FileCheck %s
 // RUN: %{early} -e 's/$ELEMENT/f16/' %S/Inputs/square.mlir | %schedule | FileCheck %s
-// Tiles of the weight's gradient have fewer rows than tiles of logits have columns. Vocabulary splits are whole tiles of both.
+// Tiles of the weight's gradient have fewer rows than tiles of logits have columns. Vocabulary
+// splits are whole tiles of both.
 // CHECK: logitile.schedule {{.*}} vocab_split 768 
 // CHECK: logitile.launch "squares" from @sweep<GROUP = 1, TK = 64, TM = 128, TN = 192, {{.*}} using wgmma
 // CHECK: logitile.launch "z_hidden" {{.*}} using wgmma
@@ -16,8 +17,8 @@
 // RUN: %{early} -e 's/$ELEMENT/bf16/; s/sm_90a/sm_90/' %S/Inputs/square.mlir | %schedule | FileCheck %s --check-prefix=WARPS
 // WARPS: logitile.launch "squares" from @sweep{{.*}} using mma_sync
 
-// Where a row of the table or a request has clusters, pairs of blocks share operands. Products of warps do not, and who names clusters
-// for them alone is told.
+// Where a row of the table or a request has clusters, pairs of blocks share operands. Products of
+// warps do not, and who names clusters for them alone is told.
 // RUN: %{early} -e 's/$ELEMENT/bf16/; s/threads = 4/threads = 4, tiles = {cluster = 2}/' %S/Inputs/square.mlir | %schedule | FileCheck %s --check-prefix=PAIRS
 // RUN: %{early} -e 's/$ELEMENT/bf16/; s/threads = 4/threads = 4, tiles = {cluster = 2, TM = 32}/' %S/Inputs/square.mlir | %schedule | FileCheck %s --check-prefix=SOME
 // RUN: %{early} -e 's/$ELEMENT/f32/; s/threads = 4/threads = 4, tiles = {cluster = 2}/' %S/Inputs/square.mlir | not %schedule 2>&1 | FileCheck %s --check-prefix=NONE
@@ -32,8 +33,8 @@
 // FLOATS: logitile.launch "z_hidden" {{.*}}TK = 16,
 // FLOATS: logitile.launch "z_weight" {{.*}}TK = 16,
 
-// Tiles of gradients have the columns with which the hidden axis takes the least time: 4096 is 16 x 256, 2880 is 15 x 192. Those of
-// f32 have at most 128.
+// Tiles of gradients have the columns with which the hidden axis takes the least time: 4096 is 16 x
+// 256, 2880 is 15 x 192. Those of f32 have at most 128.
 // RUN: %{early} -e 's/$ELEMENT/bf16/; s/hidden = 512/hidden = 4096/' %S/Inputs/square.mlir | %schedule | FileCheck %s -DCOLUMNS=256 --check-prefix=TILES
 // RUN: %{early} -e 's/$ELEMENT/bf16/; s/hidden = 512/hidden = 2880/' %S/Inputs/square.mlir | %schedule | FileCheck %s -DCOLUMNS=192 --check-prefix=TILES
 // RUN: %{early} -e 's/$ELEMENT/bf16/; s/hidden = 512/hidden = 100/' %S/Inputs/square.mlir | %schedule | FileCheck %s -DCOLUMNS=128 --check-prefix=TILES

@@ -20,7 +20,7 @@ logitile.loss @lse_and_squares vocab 100 outputs ["loss"] gradient of ["loss"] w
   logitile.yield %loss : f32
 }
 
-// A hyperbolic tangent that the exponent does not go through: it may be steep where the exponent is low.
+// A hyperbolic tangent that the exponent does not contain: it may be steep at low exponents.
 // CHECK-LABEL: logitile.program @another_tanh
 logitile.loss @another_tanh vocab 100 outputs ["loss"] gradient of ["loss"] wrt ["z"] {
   %z = logitile.input logits "z" : f32
@@ -44,7 +44,7 @@ logitile.loss @hinge vocab 100 outputs ["loss"] gradient of ["loss"] wrt ["z"] {
   logitile.yield %loss : f32
 }
 
-// Two exponents that have maxima of their own: a logit is large in one where it is small in the other.
+// Two exponents with separate maxima: a logit may be large in one and small in the other.
 // CHECK-LABEL: logitile.program @both_signs
 logitile.loss @both_signs vocab 100 outputs ["loss"] gradient of ["loss"] wrt ["z"] {
   %z = logitile.input logits "z" : f32
@@ -112,7 +112,7 @@ logitile.loss @steep_weight vocab 100 outputs ["loss"] gradient of ["loss"] wrt 
   logitile.yield %loss : f32
 }
 
-// Cross entropy with probabilities that each entry of the vocabulary has: near them, little is left of the difference.
+// Cross entropy with a probability for each entry: near it, little is left of the difference.
 // CHECK-LABEL: logitile.program @prior
 logitile.loss @prior vocab 100 outputs ["loss"] gradient of ["loss"] wrt ["z"] {
   %z = logitile.input logits "z" : f32
@@ -134,9 +134,10 @@ logitile.loss @small_factor vocab 100 outputs ["loss"] gradient of ["loss"] wrt 
   logitile.yield %loss : f32
 }
 
-// The first sweep, which keeps the logits, reads the vocabulary alone: the maximum of the second is not there yet.
-// CHECK-LABEL: logitile.program @behind_a_sweep_of_the_vocabulary
-logitile.loss @behind_a_sweep_of_the_vocabulary vocab 100 outputs ["loss"] gradient of ["loss"] wrt ["z"] {
+// The first sweep, which keeps the logits, reads the vocabulary alone: the maximum of the second is
+// not there yet.
+// CHECK-LABEL: logitile.program @after_a_sweep_of_the_vocabulary
+logitile.loss @after_a_sweep_of_the_vocabulary vocab 100 outputs ["loss"] gradient of ["loss"] wrt ["z"] {
   %z = logitile.input logits "z" : f32
   %u = logitile.input vocab "u" : f32
   %mean = logitile.reduce sum %u : f32 -> f32

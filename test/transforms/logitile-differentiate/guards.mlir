@@ -1,5 +1,6 @@
-// A branch that is not taken stays 0 on the way to the inputs: what multiplies an adjoint goes inside the select that cuts
-// it off, where a slope may be infinite. (a = 0 in all cases: log a is -inf, and its slope 1 / a is infinite.)
+// A branch that is not taken stays 0 on the way to the inputs: what multiplies an adjoint goes
+// inside the select that cuts it off, where a slope may be infinite. (a = 0 in all cases: log a is
+// -inf, and its slope 1 / a is infinite.)
 // RUN: logitile-opt --logitile-differentiate %s | FileCheck %s
 
 // Under a negation.
@@ -44,7 +45,8 @@ logitile.loss @summed vocab 7 outputs ["loss"] gradient of ["loss"] wrt ["a"] {
   logitile.yield %loss : f32
 }
 
-// Through a maximum, which chooses by conditions of its own, and halves on ties: the division is innermost.
+// Through a maximum, which chooses by conditions of its own, and halves on ties: the division is
+// innermost.
 // CHECK-LABEL: logitile.loss @maximum
 // CHECK: %[[TAKEN:.*]] = arith.cmpf ogt
 // CHECK: logitile.gradient {
@@ -64,7 +66,8 @@ logitile.loss @maximum vocab 7 outputs ["loss"] gradient of ["loss"] wrt ["a"] {
   logitile.yield %loss : f32
 }
 
-// Through a sum over the vocabulary: a condition per token is the same for all of it, and guards the sum.
+// Through a sum over the vocabulary: a condition per token is the same for all of it, and guards
+// the sum.
 // CHECK-LABEL: logitile.loss @vocabulary
 // CHECK: %[[TAKEN:.*]] = arith.cmpf ogt
 // CHECK: logitile.gradient {

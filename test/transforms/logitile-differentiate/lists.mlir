@@ -1,4 +1,5 @@
-// Lists that are read: what is one per token collects the gradient of every place, and picks leave terms that are lists.
+// Lists that are read: what is one per token collects the gradient of every place, and picks leave
+// terms that are lists.
 // RUN: logitile-opt --logitile-differentiate %s | FileCheck %s
 
 // CHECK-LABEL: logitile.loss @weighted
@@ -37,7 +38,8 @@ logitile.loss @plain vocab 100 outputs ["loss"] gradient of ["loss"] wrt ["z"] {
   logitile.yield %sum : f32
 }
 
-// A list of floats has a gradient that is a list; a Vocab input that is picked from has terms that are lists.
+// A list of floats has a gradient that is a list; a Vocab input that is picked from has terms that
+// are lists.
 // CHECK-LABEL: logitile.loss @of_lists
 logitile.loss @of_lists vocab 100 outputs ["loss"] gradient of ["loss"] wrt ["weights", "bias"] {
   %bias = logitile.input vocab "bias" : f32

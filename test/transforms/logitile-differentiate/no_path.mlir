@@ -1,4 +1,5 @@
-// No gradient flows through stop_gradient, comparisons, floor and integers; an input that nothing reaches has none.
+// No gradient flows through stop_gradient, comparisons, floor and integers; an input that nothing
+// reaches has none.
 // RUN: logitile-opt --logitile-differentiate %s | FileCheck %s
 
 // CHECK-LABEL: logitile.loss @stopped

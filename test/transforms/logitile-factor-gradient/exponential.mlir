@@ -1,7 +1,8 @@
 // RUN: logitile-opt %s '--pass-pipeline=builtin.module(logitile.program(logitile-factor-gradient),canonicalize,cse)' | FileCheck %s
 
-// The exponential becomes relative to the maximum of the first columns, plus 22 of exponents; what is the same for all entries of a token, and the
-// cotangent, become its factor. The gradient at the target is made of the logit that the row state has there.
+// The exponential becomes relative to the maximum of the first columns, plus 22 of exponents; what
+// is the same for all entries of a token, and the cotangent, become its factor. The gradient at the
+// target is made of the logit that the row state has there.
 // CHECK: logitile.sweep @first_columns forward state ["max" : f32]
 // CHECK: logitile.finish @reference forward of @first_columns results ["reference" : f32] {
 // CHECK-NEXT: ^bb0(%[[OF_FIRST:.*]]: f32):

@@ -1,6 +1,7 @@
 // RUN: logitile-opt %s '--pass-pipeline=builtin.module(logitile.program(logitile-factor-gradient),canonicalize,cse)' | FileCheck %s
 
-// The row state has the other projection's logit at the target, which is not the one that the gradient there is made of.
+// The row state has the other projection's logit at the target, which is not the one that the
+// gradient there is made of.
 // CHECK: logitile.sweep @s forward state ["max" : f32, "sum" : f32, "other" : f32, "pick3" : f32] init
 // CHECK: ^bb0(%{{.*}}: f32, %{{.*}}: f32, %{{.*}}: f32, %[[BEFORE:.*]]: f32):
 // CHECK: %[[Z:.*]] = logitile.input logits "z" : f32

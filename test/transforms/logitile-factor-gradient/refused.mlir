@@ -32,7 +32,7 @@ logitile.program @sum_of_two vocab 300 outputs [] indices [] checked [] {
   }
 }
 
-// The column of the term is known behind the sweep only: it could not be cleared.
+// The column of the term is known after the sweep only: it could not be cleared.
 // CHECK-LABEL: logitile.program @late_column
 // CHECK: logitile.adjoint logits "z" dense
 logitile.program @late_column vocab 300 outputs [] indices [] checked [] {

@@ -1,8 +1,8 @@
 // RUN: logitile-opt %s --logitile-flush-subnormals=target=cpu:avx512 | FileCheck %s
 // RUN: logitile-opt %s --logitile-flush-subnormals=target=cuda:sm_90 | FileCheck %s --check-prefix=FAST
 
-// An exponential relative to the running maximum never is a subnormal number, not even on the way. One of anything else stays, as
-// does that of the merge, of which there is one for each tile.
+// An exponential relative to the running maximum never is a subnormal number, not even on the way.
+// One of anything else stays, as does that of the merge, of which there is one for each tile.
 // CHECK: } update {
 // CHECK-NEXT: ^bb0(%[[MAX:.*]]: f32, %[[SUM:[a-z_0-9]*]]: f32, %[[Z:.*]]: f32):
 // CHECK-NEXT: %[[HALF:.*]] = arith.constant 5.000000e-01 : f32

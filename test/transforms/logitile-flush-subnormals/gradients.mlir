@@ -1,7 +1,8 @@
 // RUN: logitile-opt %s --logitile-flush-subnormals=target=cpu:avx2 | FileCheck %s
 // RUN: logitile-opt %s --logitile-flush-subnormals=target=cuda:sm_90 | FileCheck %s --check-prefix=FAST
 
-// Who writes gradients of logits, and who reads them, counts subnormal numbers as zero. Others do not.
+// Who writes gradients of logits, and who reads them, counts subnormal numbers as zero. Others do
+// not.
 // CHECK: logitile.kernel @makes(%{{.*}}) attributes {flushes_subnormals} {
 // CHECK: logitile.kernel @multiplies(%{{.*}}) attributes {flushes_subnormals} {
 // CHECK: logitile.kernel @other(%{{.*}} from @packed) {

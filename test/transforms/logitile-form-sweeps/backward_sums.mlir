@@ -1,8 +1,9 @@
-// Where the sums of the gradient are made: in a forward sweep, with the gradient, or in a sweep between the two.
-// contract: 5 backward sweeps
+// Where the sums of the gradient are made: in a forward sweep, with the gradient, or in a sweep
+// between the two. contract: 5 backward sweeps
 // RUN: %form_sweeps %s | FileCheck %s
 
-// A sum that a gradient along the vocabulary needs joins the forward sweep in which it could have been made: no sweep.
+// A sum that a gradient along the vocabulary needs joins the forward sweep in which it could have
+// been made: no sweep.
 // CHECK-LABEL: logitile.program @saved
 // CHECK: logitile.sweep @forward1 forward state ["sum2.high" : f32, "sum2.low" : f32, "sum3.high" : f32, "sum3.low" : f32]
 // CHECK: logitile.finish @finish2 forward of @forward1 results ["loss" : f32, "{{v[0-9]+}}" : f32]
@@ -51,7 +52,8 @@ logitile.loss @forward_only vocab 100 outputs ["loss"] {
   logitile.yield %loss : f32
 }
 
-// A sum that only the gradient of a value per token needs is fused: made in the pass that makes the gradient.
+// A sum that only the gradient of a value per token needs is fused: made in the pass that makes the
+// gradient.
 // CHECK-LABEL: logitile.program @fused
 // CHECK: logitile.sweep @forward0 forward state ["max0" : f32, "exp1.high" : f32, "exp1.low" : f32]
 // CHECK: logitile.sweep @fused fused state ["[[SUM:sum[0-9]+]].high" : f32, "[[SUM]].low" : f32]
@@ -74,7 +76,8 @@ logitile.loss @fused vocab 100 outputs ["loss"] gradient of ["loss"] wrt ["z", "
   logitile.yield %loss : f32
 }
 
-// A fused sweep runs over the vocabulary, so there is a gradient for it to run with, empty if no input per element wants one.
+// A fused sweep runs over the vocabulary, so there is a gradient for it to run with, empty if no
+// input per element wants one.
 // CHECK-LABEL: logitile.program @late_alone
 // CHECK: logitile.sweep @fused fused
 // CHECK: logitile.gradient {
@@ -108,7 +111,8 @@ logitile.loss @not_late vocab 100 outputs ["loss", "mean"] gradient of ["loss"] 
   logitile.yield %loss, %mean : f32, f32
 }
 
-// The adjoint of a mean is summed as it stands, of the very values that it is subtracted from: a sweep of its own.
+// The adjoint of a mean is summed as it stands, of the very values that it is subtracted from: a
+// sweep of its own.
 // CHECK-LABEL: logitile.program @verbatim
 // CHECK: logitile.sweep @forward0 forward
 // CHECK: logitile.sweep @backward0 backward state ["[[SUM:sum[0-9]+]].high" : f32, "[[SUM]].low" : f32]

@@ -1,9 +1,10 @@
 // The index of the largest entry, and what is carried beside it.
 // RUN: %form_sweeps %s | FileCheck %s
 
-// An entry takes over if it is better, and a NaN is better than any number; columns ascend, so equals never take over.
-// Of two parts the better one wins, of equals and of two NaN the lower index, and a part that saw nothing loses.
-// Another projection's entry at that index is carried along: no further sweep.
+// An entry takes over if it is better, and a NaN is better than any number; columns ascend, so
+// equals never take over. Of two parts the better one wins, of equals and of two NaN the lower
+// index, and a part that saw nothing loses. Another projection's entry at that index is carried
+// along: no further sweep.
 // CHECK-LABEL: logitile.program @carried
 // CHECK-SAME: indices [] checked []
 // CHECK: state ["arg0.index" : i32, "arg0.value" : f32, "carry1" : f32]
@@ -47,7 +48,8 @@ logitile.loss @largest vocab 100 outputs ["loss"] gradient of ["loss"] wrt ["z"]
   logitile.yield %loss : f32
 }
 
-// What does not change the order does not change the entry: one argmax for z, a positive multiple, and exp.
+// What does not change the order does not change the entry: one argmax for z, a positive multiple,
+// and exp.
 // CHECK-LABEL: logitile.program @one_order
 // CHECK: state ["arg0.index" : i32, "arg0.value" : f32]
 // CHECK-NOT: logitile.sweep
@@ -63,7 +65,8 @@ logitile.loss @one_order vocab 100 outputs ["a", "b"] {
   logitile.yield %a, %b : i32, i32
 }
 
-// Of log-probabilities that are NaN the first is the best. A mask of -inf makes none of them, a value that a caller gives may.
+// Of log-probabilities that are NaN the first is the best. A mask of -inf makes none of them, a
+// value that a caller gives may.
 // CHECK-LABEL: logitile.program @of_probabilities
 // CHECK: state ["arg0.index" : i32, "arg0.value" : f32, "arg1.index" : i32, "arg1.value" : f32, "pick2" : f32, "carry3" : f32]
 // CHECK: logitile.yield %arg0.index, %arg1.index, %pick2, %carry3
@@ -92,7 +95,8 @@ logitile.loss @of_probabilities vocab 100 outputs ["masked", "given", "entry"] {
   logitile.yield %masked, %given, %entry : i32, i32, f32
 }
 
-// Conditions are counted; any and all are questions about the counts. An output that is true or false is known as 0 or 1.
+// Conditions are counted; any and all are questions about the counts. An output that is true or
+// false is known as 0 or 1.
 // CHECK-LABEL: logitile.program @counted
 // CHECK-SAME: #logitile.output<"some" : i1 is <@finish1[1]>>
 // CHECK: state ["count0" : i32, "count1" : i32]

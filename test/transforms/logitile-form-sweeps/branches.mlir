@@ -1,6 +1,6 @@
 // RUN: logitile-opt %s --pass-pipeline='builtin.module(logitile.loss(logitile-differentiate),logitile-form-sweeps)' | FileCheck %s
-// In a gradient every addend stands behind the condition of the branch that it comes from: where that is not taken, what the
-// zero is multiplied with may be no number.
+// In a gradient every addend stands after the condition of the branch that it comes from: where
+// that is not taken, what the zero is multiplied with may be no number.
 
 // CHECK-LABEL: logitile.program @guarded
 // CHECK: logitile.gradient {

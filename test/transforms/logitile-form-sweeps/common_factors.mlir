@@ -1,5 +1,6 @@
 // RUN: %form_sweeps %s | FileCheck %s
-// What all parts of a gradient are multiplied with multiplies their sum: parts that cancel leave nothing.
+// What all parts of a gradient are multiplied with multiplies their sum: parts that cancel leave
+// nothing.
 
 // CHECK-LABEL: logitile.program @chain
 // CHECK: logitile.gradient
@@ -18,8 +19,9 @@ logitile.loss @chain vocab 100 outputs ["loss"] gradient of ["loss"] wrt ["z"] {
   logitile.yield %loss : f32
 }
 
-// The maximum and the logsumexp cancel in the forward phase, before the gradient of the output and the number multiply both:
-// product by product, the logarithm of the sum would be lost beside large maxima.
+// The maximum and the logsumexp cancel in the forward phase, before the gradient of the output and
+// the number multiply both: product by product, the logarithm of the sum would be lost beside large
+// maxima.
 // CHECK-LABEL: logitile.program @large_products
 // CHECK: logitile.finish @finish1 forward
 // CHECK: results [{{.*}}, "[[REST:v[0-9]+]].high" : f32, "[[REST]].low" : f32] {

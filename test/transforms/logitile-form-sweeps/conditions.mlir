@@ -1,8 +1,8 @@
 // Where the condition of a select goes when a sum is taken apart.
 // RUN: %form_sweeps %s | FileCheck %s
 
-// One per token leaves the sum with its factor, and stands in front of it: where it does not hold, lse / a may be infinite,
-// and infinity times an empty sum would be NaN.
+// One per token leaves the sum with its factor, and stands in front of it: where it does not hold,
+// lse / a may be infinite, and infinity times an empty sum would be NaN.
 // CHECK-LABEL: logitile.program @per_token
 // CHECK: state ["max0" : f32, "exp1.high" : f32, "exp1.low" : f32, "sum2.high" : f32, "sum2.low" : f32]
 // CHECK: logitile.finish @finish1
@@ -25,7 +25,8 @@ logitile.loss @per_token vocab 100 outputs ["loss"] {
   logitile.yield %loss : f32
 }
 
-// One along the vocabulary stays inside: the last thing to happen to the summand, so that a NaN it hides is not added.
+// One along the vocabulary stays inside: the last thing to happen to the summand, so that a NaN it
+// hides is not added.
 // CHECK-LABEL: logitile.program @along_the_vocabulary
 // CHECK: } update {
 // CHECK: %[[E:.*]] = math.exp

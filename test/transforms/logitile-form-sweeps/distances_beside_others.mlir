@@ -1,5 +1,5 @@
-// A distance from an entry or a mean stays whole beside another value that varies: it may be small and exact where the sum of the logits
-// and that value would be rounded as the logits are.
+// A distance from an entry or a mean stays whole beside another value that varies: it may be small
+// and exact where the sum of the logits and that value would be rounded as the logits are.
 // contract: 5 one value
 // RUN: %form_sweeps %s | FileCheck %s
 

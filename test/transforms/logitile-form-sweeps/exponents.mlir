@@ -2,7 +2,8 @@
 // contract: 5 shifts
 // RUN: %form_sweeps %s | FileCheck %s
 
-// A logsumexp takes the sum of two projections as it is rounded: an entry less the maximum is never above 0.
+// A logsumexp takes the sum of two projections as it is rounded: an entry less the maximum is never
+// above 0.
 // CHECK-LABEL: logitile.program @rounded
 // CHECK: state ["max0" : f32, "exp1.high" : f32, "exp1.low" : f32]
 // CHECK: } update {
@@ -17,8 +18,8 @@ logitile.loss @rounded vocab 100 outputs ["loss"] {
   logitile.yield %loss : f32
 }
 
-// Under another sum, both projections are multiplied with what normalises them. There the sum keeps its rounding: it is added
-// after the maximum is subtracted.
+// Under another sum, both projections are multiplied with what normalises them. There the sum keeps
+// its rounding: it is added after the maximum is subtracted.
 // CHECK-LABEL: logitile.program @normalised
 // CHECK: state ["max0" : f32, "max2" : f32, "max4" : f32,
 // CHECK: } update {
@@ -39,7 +40,8 @@ logitile.loss @normalised vocab 100 outputs ["loss"] {
   logitile.yield %loss : f32
 }
 
-// The maximum is that of the entries that count; it starts at a finite number, so -inf weighs 0 where all is masked.
+// The maximum is that of the entries that count; it starts at a finite number, so -inf weighs 0
+// where all is masked.
 // CHECK-LABEL: logitile.program @masked
 // CHECK: %[[LOWEST:.*]] = arith.constant -3.40282347E+38 : f32
 // CHECK: logitile.yield %[[LOWEST]],
@@ -55,7 +57,8 @@ logitile.loss @masked vocab 100 outputs ["loss"] {
   logitile.yield %loss : f32
 }
 
-// Under the mask of the same loss an unfinished addend leaves the exponent: -inf absorbs it. One sweep.
+// Under the mask of the same loss an unfinished addend leaves the exponent: -inf absorbs it. One
+// sweep.
 // CHECK-LABEL: logitile.program @masked_probability
 // CHECK: logitile.sweep @forward0
 // CHECK-NOT: logitile.sweep
@@ -88,7 +91,8 @@ logitile.loss @two_addends vocab 100 outputs ["loss"] {
   logitile.yield %loss : f32
 }
 
-// The exponential that leaves such a sum may be 0 where the sum is infinite: the result is NaN then, not 0.
+// The exponential that leaves such a sum may be 0 where the sum is infinite: the result is NaN
+// then, not 0.
 // CHECK-LABEL: logitile.program @out_of_range
 // CHECK: logitile.finish @finish1
 // CHECK: %[[NAN:.*]] = arith.constant 0x7FC00000 : f32

@@ -1,9 +1,10 @@
-// Exponents of exponentials that are multiplied, and sums that the loss itself takes exponentials of.
-// contract: 5 shifts
+// Exponents of exponentials that are multiplied, and sums that the loss itself takes exponentials
+// of. contract: 5 shifts
 // RUN: %form_sweeps %s | FileCheck %s
 
-// The exponents of two exponentials that are multiplied are added by the compiler, not by the loss. Their sum keeps its rounding
-// whatever it is made of, and a product in it that of its number, which is no float32.
+// The exponents of two exponentials that are multiplied are added by the compiler, not by the loss.
+// Their sum keeps its rounding whatever it is made of, and a product in it that of its number,
+// which is no float32.
 // CHECK-LABEL: logitile.program @of_a_product
 // CHECK: } update {
 // CHECK-DAG: %[[LOST_OF_A_THIRD:.*]] = arith.constant -9.93410775E-9 : f32
@@ -49,7 +50,8 @@ logitile.loss @of_a_sum vocab 100 outputs ["loss"] {
   logitile.yield %loss : f32
 }
 
-// What is left of exponents that cancel may be a difference from what is one for a token. It is rounded as the loss wrote it.
+// What is left of exponents that cancel may be a difference from what is one for a token. It is
+// rounded as the loss wrote it.
 // CHECK-LABEL: logitile.program @of_what_is_left
 // CHECK: logitile.sweep @forward1
 // CHECK: } update {
@@ -74,7 +76,8 @@ logitile.loss @of_what_is_left vocab 100 outputs ["loss"] {
   logitile.yield %loss : f32
 }
 
-// The exponent of a power of a softmax is a multiple that the logsumexp of the exact values cancels: it keeps its rounding.
+// The exponent of a power of a softmax is a multiple that the logsumexp of the exact values
+// cancels: it keeps its rounding.
 // CHECK-LABEL: logitile.program @of_a_power
 // CHECK: } update {
 // CHECK: %[[ZS:.*]] = arith.mulf %{{.*}}, %{{.*}} : f32

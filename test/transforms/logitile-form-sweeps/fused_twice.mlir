@@ -1,5 +1,6 @@
 // RUN: logitile-opt --logitile-form-sweeps %s | FileCheck %s
-// Two sums of a gradient that are written differently come to the same entry: the fused sweep has it once.
+// Two sums of a gradient that are written differently come to the same entry: the fused sweep has
+// it once.
 
 // CHECK: logitile.sweep @fused fused state ["[[SUM:sum[0-9]+]].high" : f32, "[[SUM]].low" : f32] init
 logitile.loss @f vocab 100 outputs ["loss"] gradient of ["loss"] wrt ["z", "r"] {

@@ -1,7 +1,8 @@
 // Sparse terms: logits are caught as they pass, inputs in memory are gathered by the finish.
 // RUN: %form_sweeps %s | FileCheck %s
 
-// A pick goes through elementwise operations to inputs. Outside the vocabulary there is no entry: NaN.
+// A pick goes through elementwise operations to inputs. Outside the vocabulary there is no entry:
+// NaN.
 // CHECK-LABEL: logitile.program @leaves
 // CHECK-SAME: indices ["target"] checked []
 // CHECK: state ["pick0" : f32]
@@ -27,8 +28,8 @@ logitile.loss @leaves vocab 100 outputs ["loss"] {
   logitile.yield %loss : f32
 }
 
-// Each index that was itself gathered takes a finish of its own, and so one kernel after the other. An index out of a
-// table is checked after the call; that of a minimum is in range.
+// Each index that was itself gathered takes a finish of its own, and so one kernel after the other.
+// An index out of a table is checked after the call; that of a minimum is in range.
 // CHECK-LABEL: logitile.program @steps
 // CHECK-SAME: indices [] checked [#logitile.result<@finish1_1[0]>]
 // CHECK: logitile.finish @finish1 forward of @forward0 results ["{{v[0-9]+}}" : i32]
@@ -65,7 +66,7 @@ logitile.loss @computed vocab 100 outputs ["loss"] gradient of ["loss"] wrt ["z"
   logitile.yield %loss : f32
 }
 
-// An index that is a sum of entries of the same logits: the pick takes the sweep behind it.
+// An index that is a sum of entries of the same logits: the pick takes the sweep after it.
 // CHECK-LABEL: logitile.program @later
 // CHECK-SAME: checked [#logitile.result<@[[RANK:finish1[_0-9]*\[[0-9]\]]]>]
 // CHECK: logitile.sweep @forward0 forward state ["count0" : i32]

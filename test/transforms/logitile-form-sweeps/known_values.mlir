@@ -1,7 +1,8 @@
 // What is computed per token, and when it is known.
 // RUN: %form_sweeps %s | FileCheck %s
 
-// What needs no logits and is more than a few operations is made once, before the sweeps; the rest is made again.
+// What needs no logits and is more than a few operations is made once, before the sweeps; the rest
+// is made again.
 // CHECK-LABEL: logitile.program @prologue
 // CHECK: logitile.finish @finish0 prologue results ["{{v[0-9]+}}" : f32]
 // CHECK: math.absf
@@ -30,7 +31,8 @@ logitile.loss @prologue vocab 100 outputs ["loss"] {
   logitile.yield %loss : f32
 }
 
-// An cotangent comes with the backward phase: coefficients of sparse terms and of all entries are made there.
+// An cotangent comes with the backward phase: coefficients of sparse terms and of all entries are
+// made there.
 // CHECK-LABEL: logitile.program @coefficients
 // CHECK: logitile.finish @finish1 forward of @forward0
 // CHECK: logitile.finish @finish2 backward results ["{{v[0-9]+}}" : f32, "row.z.0" : f32]
@@ -54,7 +56,8 @@ logitile.loss @coefficients vocab 100 outputs ["loss"] gradient of ["loss"] wrt 
   logitile.yield %loss : f32
 }
 
-// Two projections of a loss share sweeps; each has its own gradient, and one that needs none is left out.
+// Two projections of a loss share sweeps; each has its own gradient, and one that needs none is
+// left out.
 // CHECK-LABEL: logitile.program @two_projections
 // CHECK: logitile.sweep @forward0 forward state ["max0" : f32, "max2" : f32, "exp1.high" : f32, "exp1.low" : f32, "exp3.high" : f32, "exp3.low" : f32]
 // CHECK-NOT: logitile.sweep

@@ -2,8 +2,8 @@
 // contract: 5 factoring
 // RUN: %form_sweeps %s | FileCheck %s
 
-// The gradient has the sum of p * (w + log_p) once more. The square keeps its distance from its maximum, w its own digits: these
-// are the sums that the loss has.
+// The gradient has the sum of p * (w + log_p) once more. The square keeps its distance from its
+// maximum, w its own digits: these are the sums that the loss has.
 // CHECK-LABEL: logitile.program @large_beside_small
 // CHECK: logitile.sweep @forward0 forward state ["max0" : f32, "exp1.high" : f32, "exp1.low" : f32, "exp2.high" : f32, "exp2.low" : f32, "exp3.high" : f32, "exp3.low" : f32]
 // CHECK: } update {
@@ -26,7 +26,8 @@ logitile.loss @large_beside_small vocab 100 outputs ["loss"] gradient of ["loss"
   logitile.yield %loss : f32
 }
 
-// Multiples of a logsumexp are as large as it is. Under an exponential of them they are distances from their maximum.
+// Multiples of a logsumexp are as large as it is. Under an exponential of them they are distances
+// from their maximum.
 // CHECK-LABEL: logitile.program @multiple_of_a_logsumexp
 // CHECK: logitile.sweep @forward1
 // CHECK: } update {

@@ -1,7 +1,9 @@
-// The largest entries in order: a list beside the row state, made in the sweep that the rest needs anyway.
+// The largest entries in order: a list beside the row state, made in the sweep that the rest needs
+// anyway.
 // RUN: %form_sweeps %s | FileCheck %s
 
-// One sweep finds the logsumexp and the entries. What is added to every entry is added to the list, behind the finish that knows it.
+// One sweep finds the logsumexp and the entries. What is added to every entry is added to the list,
+// after the finish that knows it.
 // CHECK-LABEL: logitile.program @log_probabilities
 // CHECK-SAME: outputs [#logitile.output<"values" : f32 is <@list[[N:[0-9]+]][0]>>, #logitile.output<"indices" : i32 is <@list[[N]][1]>>]
 // CHECK: logitile.sweep @forward0 forward state ["max{{.*}}" : f32, "exp{{.*}}.high" : f32, "exp{{.*}}.low" : f32] lists [50] init {
@@ -43,7 +45,8 @@ logitile.loss @several vocab 100 outputs ["a", "b"] {
   logitile.yield %a, %b : f32, i32
 }
 
-// Values with a list are what exponents are made of, rounded as in the list: its best entry cancels the maximum.
+// Values with a list are what exponents are made of, rounded as in the list: its best entry cancels
+// the maximum.
 // CHECK-LABEL: logitile.program @scaled_list
 // CHECK: } candidate {
 // CHECK: %[[X:.*]] = arith.mulf %{{.*}}, %{{.*}} : f32
@@ -58,7 +61,8 @@ logitile.loss @scaled_list vocab 100 outputs ["best"] {
   logitile.yield %list : f32
 }
 
-// Of values less a mean that may be infinite, the list and the index are their own: all may be infinite or no number.
+// Of values less a mean that may be infinite, the list and the index are their own: all may be
+// infinite or no number.
 // CHECK-LABEL: logitile.program @less_infinity
 // CHECK: logitile.sweep @forward1 forward state ["arg{{.*}}.index" : i32, "arg{{.*}}.value" : f32] lists [2] init
 // CHECK: } rank {

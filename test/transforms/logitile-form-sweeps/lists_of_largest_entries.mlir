@@ -1,7 +1,9 @@
-// Lists of largest entries that a loss reads: a finish behind the sweep leaves them in memory, for finishes of places and for the gradient.
+// Lists of largest entries that a loss reads: a finish after the sweep leaves them in memory, for
+// finishes of places and for the gradient.
 // RUN: %form_sweeps %s | FileCheck %s
 
-// The entries at the indices are those of the list: one sweep. In the gradient the indices are columns.
+// The entries at the indices are those of the list: one sweep. In the gradient the indices are
+// columns.
 // CHECK-LABEL: logitile.program @entropy_of_best
 // CHECK: logitile.sweep @forward0 forward state ["max{{.*}}" : f32, "exp{{.*}}.high" : f32, "exp{{.*}}.low" : f32] lists [64] init {
 // CHECK: logitile.finish @[[LIST:places[0-9]+]] forward of @forward0 list 0 results ["{{.*}}" : i32, "{{.*}}" : f32] {
@@ -45,7 +47,8 @@ logitile.loss @elsewhere vocab 100 outputs ["loss"] {
   logitile.yield %loss : f32
 }
 
-// A derivative that needs logits at the indices has them picked in a backward sweep; the loss takes one sweep.
+// A derivative that needs logits at the indices has them picked in a backward sweep; the loss takes
+// one sweep.
 // CHECK-LABEL: logitile.program @capped
 // CHECK: logitile.sweep @forward0 forward state [] lists [5] init {
 // CHECK: logitile.sweep @backward0 backward state [] picks [#logitile.pick<"z" at #logitile.result<@{{.*}}> places 5>] init {
@@ -61,7 +64,8 @@ logitile.loss @capped vocab 100 outputs ["loss"] gradient of ["loss"] wrt ["z"] 
   logitile.yield %loss : f32
 }
 
-// A Vocab input is read at indices in memory. An entry of an exponential is the exponential of an entry: the list has it all the same.
+// A Vocab input is read at indices in memory. An entry of an exponential is the exponential of an
+// entry: the list has it all the same.
 // CHECK-LABEL: logitile.program @probabilities
 // CHECK: logitile.finish @[[LIST:places[0-9]+]] forward of @forward1 list 0 results
 // CHECK: logitile.finish @{{.*}} forward places 5 summed

@@ -1,5 +1,5 @@
-// What a sweep computes for a reduction says where the reduction stands and the products below it, beside where its own operands stand.
-// Two reductions that share a running maximum are both told.
+// What a sweep computes for a reduction says where the reduction stands and the products below it,
+// beside where its own operands stand. Two reductions that share a running maximum are both told.
 // RUN: logitile-opt %s --logitile-form-sweeps --mlir-print-debuginfo --mlir-print-local-scope | FileCheck %s
 
 // CHECK-LABEL: logitile.sweep

@@ -2,7 +2,8 @@
 // contract: 5 one value
 // RUN: %form_sweeps %s | FileCheck %s
 
-// The sum is of the rounded entries that the maximum is of: no rounding error of their product is kept beside it.
+// The sum is of the rounded entries that the maximum is of: no rounding error of their product is
+// kept beside it.
 // CHECK-LABEL: logitile.program @sum_of_products
 // CHECK: candidate {
 // CHECK: %[[BASE:.*]] = arith.mulf
@@ -22,7 +23,8 @@ logitile.loss @sum_of_products vocab 100 outputs ["loss"] {
   logitile.yield %loss : f32
 }
 
-// An addend that may be infinite leaves entries and maximum alike; its difference from itself stays, which is NaN then.
+// An addend that may be infinite leaves entries and maximum alike; its difference from itself
+// stays, which is NaN then.
 // CHECK-LABEL: logitile.program @addend
 // CHECK: candidate {
 // CHECK-NEXT: %[[BASE:.*]] = logitile.input logits "z" : f32
@@ -56,7 +58,8 @@ logitile.loss @scaled_sum vocab 100 outputs ["loss"] {
   logitile.yield %loss : f32
 }
 
-// Parts that meet again are put together: the maximum is that of z. Of a part that is infinite NaN is left.
+// Parts that meet again are put together: the maximum is that of z. Of a part that is infinite NaN
+// is left.
 // CHECK-LABEL: logitile.program @meets_again
 // CHECK: candidate {
 // CHECK-NEXT: %[[Z:.*]] = logitile.input logits "z" : f32
@@ -73,7 +76,8 @@ logitile.loss @meets_again vocab 100 outputs ["loss"] {
   logitile.yield %loss : f32
 }
 
-// Of a row of -inf the logarithm of the sum is infinite: the low part of the scaled log-probability is not dropped.
+// Of a row of -inf the logarithm of the sum is infinite: the low part of the scaled log-probability
+// is not dropped.
 // CHECK-LABEL: logitile.program @root
 // CHECK: logitile.sweep @forward1
 // CHECK: } update {
@@ -97,8 +101,8 @@ logitile.loss @root vocab 100 outputs ["loss"] {
   logitile.yield %loss : f32
 }
 
-// A logsumexp less its values is the distance from the maximum as well, turned round: 1 / 3 is no float32, and its rounding times z
-// would stay if the logsumexp were rounded otherwise.
+// A logsumexp less its values is the distance from the maximum as well, turned round: 1 / 3 is no
+// float32, and its rounding times z would stay if the logsumexp were rounded otherwise.
 // CHECK-LABEL: logitile.program @less_its_values
 // CHECK: logitile.sweep @forward1
 // CHECK: update

@@ -1,7 +1,9 @@
-// The weights that move a moment are in its own sweep; a moment that does not move needs none there.
+// The weights that move a moment are in its own sweep; a moment that does not move needs none
+// there.
 // RUN: %form_sweeps %s | FileCheck %s
 
-// The sum of e^z is there after the first sweep. The second one has another maximum that moves: it sums e^z again.
+// The sum of e^z is there after the first sweep. The second one has another maximum that moves: it
+// sums e^z again.
 // CHECK-LABEL: logitile.program @again
 // CHECK: logitile.sweep @forward0 forward state ["max0" : f32, "exp1.high" : f32, "exp1.low" : f32]
 // CHECK: logitile.sweep @forward1 forward state ["max2" : f32, "exp3.high" : f32, "exp3.low" : f32, "exp4.high" : f32, "exp4.low" : f32, "exp5.high" : f32, "exp5.low" : f32]
@@ -27,7 +29,8 @@ logitile.loss @again vocab 100 outputs ["loss"] {
   logitile.yield %loss : f32
 }
 
-// The maximum of z is finished before the sweep that is centred on it: parts of the vocabulary are added as they are.
+// The maximum of z is finished before the sweep that is centred on it: parts of the vocabulary are
+// added as they are.
 // CHECK-LABEL: logitile.program @finished_centre
 // CHECK: logitile.sweep @forward1 forward state ["{{max[0-9]+}}" : f32, "{{exp[0-9]+}}.high" : f32, "{{exp[0-9]+}}.low" : f32, "[[WEIGHTS:exp[0-9]+]].high" : f32, "[[WEIGHTS]].low" : f32, "[[MOMENT:exp[0-9]+]].high" : f32, "[[MOMENT]].low" : f32]
 // CHECK: } merge {

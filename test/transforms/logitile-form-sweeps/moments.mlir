@@ -1,9 +1,10 @@
-// A sum that is linear in logits keeps what it loses: about a running maximum under an exponential, else by its low part.
-// contract: 5 factoring
+// A sum that is linear in logits keeps what it loses: about a running maximum under an exponential,
+// else by its low part. contract: 5 factoring
 // RUN: %form_sweeps %s | FileCheck %s
 
-// Weighted by the exponential whose maximum it is centred on. When that moves, the moment moves by weight * distance; what is
-// lost to rounding then stays in its low part, as a mean may be small where maxima are large.
+// Weighted by the exponential whose maximum it is centred on. When that moves, the moment moves by
+// weight * distance; what is lost to rounding then stays in its low part, as a mean may be small
+// where maxima are large.
 // CHECK-LABEL: logitile.program @moment
 // CHECK: state ["max0" : f32, "exp1.high" : f32, "exp1.low" : f32, "exp2.high" : f32, "exp2.low" : f32]
 // CHECK: } update {
@@ -33,7 +34,8 @@ logitile.loss @moment vocab 100 outputs ["loss"] {
   logitile.yield %loss : f32
 }
 
-// Each projection is centred on its own maximum: about that of the difference, z at 300 and t at 100 would round at 200.
+// Each projection is centred on its own maximum: about that of the difference, z at 300 and t at
+// 100 would round at 200.
 // CHECK-LABEL: logitile.program @own_maxima
 // CHECK: state ["max0" : f32, "max2" : f32, "exp1.high" : f32, "exp1.low" : f32, "exp3.high" : f32, "exp3.low" : f32]
 // CHECK: } update {
@@ -54,7 +56,8 @@ logitile.loss @own_maxima vocab 100 outputs ["loss"] {
   logitile.yield %loss : f32
 }
 
-// The low part of a sum adds up what additions to the high part lose. A low part that is not finite says nothing.
+// The low part of a sum adds up what additions to the high part lose. A low part that is not finite
+// says nothing.
 // CHECK-LABEL: logitile.program @mean
 // CHECK: state ["sum0.high" : f32, "sum0.low" : f32]
 // CHECK: } update {
@@ -113,7 +116,8 @@ logitile.loss @pulled vocab 100 outputs ["loss"] {
   logitile.yield %loss : f32
 }
 
-// What is as large as logits without being linear in them is centred as well, where it is the base of the exponent.
+// What is as large as logits without being linear in them is centred as well, where it is the base
+// of the exponent.
 // CHECK-LABEL: logitile.program @part_of_a_sum
 // CHECK: } update {
 // CHECK: %[[X:.*]] = arith.subf %{{.*}}, %max0 : f32

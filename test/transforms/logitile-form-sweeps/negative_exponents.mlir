@@ -1,8 +1,9 @@
-// Where weights are large is decided by the exponents: what they weigh is centred there, also where it falls as logits rise.
-// contract: 5 shifts
+// Where weights are large is decided by the exponents: what they weigh is centred there, also where
+// it falls as logits rise. contract: 5 shifts
 // RUN: %form_sweeps %s | FileCheck %s
 
-// Under exp(-z), a sum with a multiple of z is centred on the maximum of -z: no maximum of z itself.
+// Under exp(-z), a sum with a multiple of z is centred on the maximum of -z: no maximum of z
+// itself.
 // CHECK-LABEL: logitile.program @falling
 // CHECK: state ["max0" : f32, "exp{{[0-9]+}}.high" : f32
 // CHECK-NOT: "max

@@ -1,4 +1,5 @@
-// Single places of a list, as later parts read them: each from a finish of its own, behind the sweep that makes the list.
+// Single places of a list, as later parts read them: each from a finish of its own, after the sweep
+// that makes the list.
 // RUN: %form_sweeps %s | FileCheck %s
 
 // The value at the index of a place is what the list has there: no sweep picks it.

@@ -1,4 +1,5 @@
-// Products that are not multiplied out: their parts would cancel. The sum waits for a sweep of its own.
+// Products that are not multiplied out: their parts would cancel. The sum waits for a sweep of its
+// own.
 // RUN: %form_sweeps %s | FileCheck %s
 
 // No square: sum (z - z[y])^2 is not sum z^2 - 2 z[y] sum z + V z[y]^2.
@@ -46,7 +47,8 @@ logitile.loss @beside_logits vocab 100 outputs ["loss"] {
   logitile.yield %loss : f32
 }
 
-// A difference from a mean stays whole, up to the exponent: (z - mean) / deviation is not z / deviation - mean / deviation.
+// A difference from a mean stays whole, up to the exponent: (z - mean) / deviation is not z /
+// deviation - mean / deviation.
 // CHECK-LABEL: logitile.program @standardised
 // CHECK: logitile.sweep @forward1 forward state ["sum1.high" : f32, "sum1.low" : f32]
 // CHECK: logitile.sweep @forward2 forward state ["max2" : f32, "exp3.high" : f32, "exp3.low" : f32]

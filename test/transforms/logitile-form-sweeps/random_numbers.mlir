@@ -1,7 +1,8 @@
 // Random numbers are elementwise: of integers that are one per token, and of the column.
 // RUN: %form_sweeps %s | FileCheck %s
 
-// An entry is drawn in one sweep, which carries the logit at that index along. Nothing of the noise is kept.
+// An entry is drawn in one sweep, which carries the logit at that index along. Nothing of the noise
+// is kept.
 // CHECK-LABEL: logitile.program @draw
 // CHECK-SAME: indices [] checked []
 // CHECK: logitile.sweep @forward0 forward state ["arg0.index" : i32, "arg0.value" : f32, "carry1" : f32]
@@ -28,7 +29,8 @@ logitile.loss @draw vocab 100 outputs ["index", "logit"] {
   logitile.yield %index, %logit : i32, f32
 }
 
-// A pick goes through it: the number of one column takes no sweep. It is a constant: no gradient flows through it.
+// A pick goes through it: the number of one column takes no sweep. It is a constant: no gradient
+// flows through it.
 // CHECK-LABEL: logitile.program @one_for_each_token
 // CHECK-NOT: logitile.sweep
 // CHECK: %[[COLUMN:.*]] = arith.constant 7 : i32

@@ -1,7 +1,8 @@
-// Lists that are read: a sweep picks at their indices, and finishes go through their places. What is one per token is known before.
+// Lists that are read: a sweep picks at their indices, and finishes go through their places. What
+// is one per token is known before.
 // RUN: %form_sweeps %s | FileCheck %s
 
-// One sweep makes the logsumexp and picks; the loss is a sum behind it.
+// One sweep makes the logsumexp and picks; the loss is a sum after it.
 // CHECK-LABEL: logitile.program @distances
 // CHECK-SAME: outputs [#logitile.output<"loss" : f32 is <@finish1_1[0]>>, #logitile.output<"distances" : f32 is <@finish1_lists64[0]>>] indices ["indices"]
 // CHECK: logitile.sweep @forward0 forward state ["max{{.*}}" : f32, "exp{{.*}}.high" : f32, "exp{{.*}}.low" : f32] picks [#logitile.pick<"z" at "indices" places 64>] init {
@@ -25,7 +26,8 @@ logitile.loss @distances vocab 100 outputs ["loss", "distances"] {
   logitile.yield %loss, %distance : f32, f32
 }
 
-// A sum of a list that needs no logits is known before the first sweep, which may use it; picks of one list of indices are one.
+// A sum of a list that needs no logits is known before the first sweep, which may use it; picks of
+// one list of indices are one.
 // CHECK-LABEL: logitile.program @scaled
 // CHECK: logitile.finish @finish0_sums8 prologue places 8 summed
 // CHECK: logitile.finish @finish0_1 prologue results

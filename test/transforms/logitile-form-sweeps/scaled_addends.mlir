@@ -1,8 +1,9 @@
-// What a scaled difference is relative to leaves the exponent with the rounding that the entries have there.
-// contract: 5 one value
+// What a scaled difference is relative to leaves the exponent with the rounding that the entries
+// have there. contract: 5 one value
 // RUN: %form_sweeps %s | FileCheck %s
 
-// An entry is multiplied once, as in the sweep, without a rounding error beside it. So it cancels the maximum, to which it is equal.
+// An entry is multiplied once, as in the sweep, without a rounding error beside it. So it cancels
+// the maximum, to which it is equal.
 // CHECK-LABEL: logitile.program @own_maximum
 // CHECK: } candidate {
 // CHECK: %[[X:.*]] = arith.mulf %{{.*}}, %{{.*}} : f32
@@ -23,7 +24,8 @@ logitile.loss @own_maximum vocab 100 outputs ["loss"] {
   logitile.yield %loss : f32
 }
 
-// The same under an exponential that no logarithm is taken of, and with another addend beside the entry.
+// The same under an exponential that no logarithm is taken of, and with another addend beside the
+// entry.
 // CHECK-LABEL: logitile.program @beside_another
 // CHECK: logitile.finish @finish1
 // CHECK: %[[ENTRY:.*]] = arith.mulf %{{.*}}, %{{.*}} : f32
@@ -43,7 +45,8 @@ logitile.loss @beside_another vocab 100 outputs ["loss"] {
   logitile.yield %loss : f32
 }
 
-// The entry is one of -3 * u, and exponents are made of 3 * (u - max): both products come with their rounding error.
+// The entry is one of -3 * u, and exponents are made of 3 * (u - max): both products come with
+// their rounding error.
 // CHECK-LABEL: logitile.program @negative_entry
 // CHECK: logitile.finish @finish1
 // CHECK: %[[ENTRY:.*]] = arith.mulf %{{.*}}, %{{.*}} : f32

@@ -38,7 +38,8 @@ logitile.loss @positive_scale vocab 100 outputs ["loss"] {
   logitile.yield %loss : f32
 }
 
-// A factor of unknown sign is part of the base. The product is rounded before the maximum is subtracted, as the maximum was.
+// A factor of unknown sign is part of the base. The product is rounded before the maximum is
+// subtracted, as the maximum was.
 // CHECK-LABEL: logitile.program @unknown_sign
 // CHECK: state ["max0" : f32, "max2" : f32, "exp1.high" : f32, "exp1.low" : f32, "exp3.high" : f32, "exp3.low" : f32]
 // CHECK: } update {
@@ -55,7 +56,8 @@ logitile.loss @unknown_sign vocab 100 outputs ["loss"] {
   logitile.yield %loss : f32
 }
 
-// A size plus a positive number is positive, and so is one plus a count: such factors leave exponents as any positive factor does.
+// A size plus a positive number is positive, and so is one plus a count: such factors leave
+// exponents as any positive factor does.
 // CHECK-LABEL: logitile.program @positive_sums
 // CHECK: state ["max1" : f32, "count0" : i32, "exp2.high" : f32, "exp2.low" : f32, "exp3.high" : f32, "exp3.low" : f32]
 // CHECK: logitile.sweep @forward1

@@ -1,8 +1,9 @@
-// Sparse terms of computed values are made with the operations of the sweep, so that both have the same bits.
-// contract: 5 one value
+// Sparse terms of computed values are made with the operations of the sweep, so that both have the
+// same bits. contract: 5 one value
 // RUN: %form_sweeps %s | FileCheck %s
 
-// The maximum is that of rounded sums, and so is what it is compared with: one addition, no rounding error beside it.
+// The maximum is that of rounded sums, and so is what it is compared with: one addition, no
+// rounding error beside it.
 // CHECK-LABEL: logitile.program @own_maximum
 // CHECK: logitile.finish @finish1_1 forward results ["{{v[0-9]+}}" : f32]
 // CHECK: %[[SUM:.*]] = arith.addf
@@ -37,7 +38,8 @@ logitile.loss @index vocab 100 outputs ["loss"] {
   logitile.yield %loss : f32
 }
 
-// At entry 0 the condition is known: the entry is made of the branch that it takes, by the same multiplication.
+// At entry 0 the condition is known: the entry is made of the branch that it takes, by the same
+// multiplication.
 // CHECK-LABEL: logitile.program @branch
 // CHECK: logitile.finish @finish1 forward of @forward0
 // CHECK-NEXT: ^bb0(%[[PICK:.*]]: f32):
@@ -86,8 +88,8 @@ logitile.loss @addend vocab 100 outputs ["loss"] {
   logitile.yield %loss : f32
 }
 
-// Entry 0 of a product with the column is 0 for all logits, so no sweep picks its logit. The entry of the softmax is made as those
-// of the sweep are.
+// Entry 0 of a product with the column is 0 for all logits, so no sweep picks its logit. The entry
+// of the softmax is made as those of the sweep are.
 // CHECK-LABEL: logitile.program @product_with_column
 // CHECK: logitile.finish @finish1 forward of @forward0
 // CHECK-NEXT: ^bb0(%[[MAX:.*]]: f32, %{{.*}}: f32, %{{.*}}: f32):
@@ -114,7 +116,8 @@ logitile.loss @product_with_column vocab 100 outputs ["loss"] {
   logitile.yield %loss : f32
 }
 
-// Nor does the entry of u matter at entry 0, but that of v does: it is gathered, because memory can be read anywhere.
+// Nor does the entry of u matter at entry 0, but that of v does: it is gathered, because memory can
+// be read anywhere.
 // CHECK-LABEL: logitile.program @dropped_input
 // CHECK: logitile.finish @finish0_1 prologue results ["{{v[0-9]+}}" : f32]
 // CHECK: logitile.input vocab "v" : f32

@@ -1,4 +1,5 @@
-// A slice of the vocabulary: what other slices may have is caught by sweeps, and nothing is left to sum with the gradient.
+// A slice of the vocabulary: what other slices may have is caught by sweeps, and nothing is left to
+// sum with the gradient.
 // RUN: %form_sweeps %s | FileCheck %s
 
 module attributes {logitile.request = #logitile.request<projections = [], dense = {}, gradients = [], mode = early, tokens = 8,
@@ -28,7 +29,8 @@ logitile.loss @entries vocab 100 outputs ["loss"] {
   logitile.yield %loss : f32
 }
 
-// The sum of the gradient of a temperature joins the sweep, where the whole vocabulary would have it fused.
+// The sum of the gradient of a temperature joins the sweep, where the whole vocabulary would have
+// it fused.
 // CHECK-LABEL: logitile.program @temperature vocab 100 columns 40
 // CHECK-COUNT-1: logitile.sweep
 // CHECK-NOT: logitile.sweep

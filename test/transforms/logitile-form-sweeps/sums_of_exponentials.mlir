@@ -1,5 +1,6 @@
-// Exponentials are not negative, so what their sum loses takes three operations for each entry. Sums of both signs, and those that a
-// mean is divided by, take six: there the larger number may be the term.
+// Exponentials are not negative, so what their sum loses takes three operations for each entry.
+// Sums of both signs, and those that a mean is divided by, take six: there the larger number may be
+// the term.
 // RUN: %form_sweeps %s | FileCheck %s
 
 // CHECK-LABEL: logitile.program @alone

@@ -1,7 +1,9 @@
-// A logsumexp is scale * maximum and the logarithm of a sum, kept apart: as one number it has the rounding of the maximum.
+// A logsumexp is scale * maximum and the logarithm of a sum, kept apart: as one number it has the
+// rounding of the maximum.
 // RUN: %form_sweeps %s | FileCheck %s
 
-// A later sweep subtracts first the maximum, with the distance that the sum was made of, then the logarithm.
+// A later sweep subtracts first the maximum, with the distance that the sum was made of, then the
+// logarithm.
 // CHECK-LABEL: logitile.program @later_sweep
 // CHECK: logitile.finish @finish1 {{.*}} results ["{{v[0-9]+}}" : f32, "{{v[0-9]+}}" : f32]
 // CHECK-NEXT: ^bb0(%max0: f32, %exp1.high: f32, %exp1.low: f32):
@@ -40,7 +42,8 @@ logitile.loss @probability vocab 100 outputs ["loss"] gradient of ["loss"] wrt [
   logitile.yield %loss : f32
 }
 
-// Logits of two projections that cancel keep what their difference lost, through a factor, up to the function.
+// Logits of two projections that cancel keep what their difference lost, through a factor, up to
+// the function.
 // CHECK-LABEL: logitile.program @difference
 // CHECK: } update {
 // CHECK: %[[D:.*]] = arith.subf %{{.*}}, %{{.*}} : f32
@@ -59,7 +62,8 @@ logitile.loss @difference vocab 100 outputs ["loss"] {
   logitile.yield %loss : f32
 }
 
-// Where the maximum is a multiple and cancels, so does what the product has lost, and the logarithm comes to what is left.
+// Where the maximum is a multiple and cancels, so does what the product has lost, and the logarithm
+// comes to what is left.
 // CHECK-LABEL: logitile.program @distance
 // CHECK: logitile.finish @finish1
 // CHECK: %[[LARGE:.*]] = arith.mulf %{{.*}}, %{{.*}} : f32

@@ -1,6 +1,7 @@
 // RUN: %form_sweeps --logitile-give-columns %s | FileCheck %s
 
-// A sweep that reads nothing along the vocabulary but the number of the entry has the columns of a projection.
+// A sweep that reads nothing along the vocabulary but the number of the entry has the columns of a
+// projection.
 // CHECK-LABEL: logitile.program @below
 // CHECK: logitile.sweep @forward0 forward state ["arg0.index"
 // CHECK: logitile.sweep @forward1 forward along "z" state ["count{{[0-9]+}}" : i32]

@@ -1,7 +1,7 @@
 // RUN: logitile-opt %s --pass-pipeline='builtin.module(logitile.program(logitile-join-finishes))' | FileCheck %s
 
-// The backward finish reads values where they are computed. What only it read is no result any more, and readers of other results
-// name their new places.
+// The backward finish reads values where they are computed. What only it read is no result any
+// more, and readers of other results name their new places.
 // CHECK-LABEL: logitile.program @p
 // CHECK-SAME: outputs [#logitile.output<"loss" : f32 is <@f[0]>>]
 // CHECK: logitile.finish @f backward of @s results ["loss" : f32, "scale" : f32, "scale1" : f32] {

@@ -1,6 +1,7 @@
 // RUN: logitile-opt --logitile-print-varying %s | FileCheck %s
 
-// Logits, Vocab and Dense inputs and the column differ along the vocabulary; the other inputs and constants do not.
+// Logits, Vocab and Dense inputs and the column differ along the vocabulary; the other inputs and
+// constants do not.
 // CHECK-LABEL: logitile.loss @inputs
 logitile.loss @inputs vocab 5 outputs [] {
   // CHECK-NEXT: logitile.input logits "z" {logitile.varying} : f32

@@ -85,7 +85,8 @@ logitile.kernel @g(%first: index from vocab_split_first, %end: index from vocab_
 
 // -----
 
-// Code for buffers that lie apart is not for such that share memory; what both are an alias of has no say.
+// Code for buffers that lie apart is not for such that share memory; what both are an alias of has
+// no say.
 // CHECK-LABEL: logitile.kernel @apart(
 // CHECK-LABEL: logitile.kernel @in_place(
 // CHECK-SAME: attributes {aliases = {y = @x}} {

@@ -1,4 +1,5 @@
-// The list of a slice is a part of its state, by the columns of the whole vocabulary. Places that a short slice has no entry for say so.
+// The list of a slice is a part of its state, by the columns of the whole vocabulary. Places that a
+// short slice has no entry for say so.
 // RUN: sed 's/$PART/sweep, sweep = 0/' %S/Inputs/lists.mlir | logitile-opt --logitile-slice-program | FileCheck %s --check-prefix=SWEEP
 // SWEEP: outputs [#logitile.output<"forward0.list0.values" : f32 is <@list_state0[0]>, state = true>, #logitile.output<"forward0.list0.indices" : i32 is <@list_state0[1]>, state = true>]
 // SWEEP: logitile.sweep @forward0 forward state [] lists [5]

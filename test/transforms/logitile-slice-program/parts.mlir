@@ -1,5 +1,5 @@
-// What each part of a slice keeps of a program. State of sweeps that are merged already is read, and what follows from it is
-// made in the prologue, as far as anything reads it.
+// What each part of a slice keeps of a program. State of sweeps that are merged already is read,
+// and what follows from it is made in the prologue, as far as anything reads it.
 
 // RUN: sed 's/$PART/sweep, sweep = 0/' %S/Inputs/two_sweeps.mlir | logitile-opt --logitile-slice-program | FileCheck %s --check-prefix=FIRST
 // FIRST: logitile.program @p vocab 100 columns 40 sweeps [2, 1] outputs [#logitile.output<"forward0.pick" : f32 is <@state[0]>, state = true>] indices ["t"] checked [#logitile.result<@finish0[0]>] {
@@ -55,7 +55,8 @@
 // GRADIENT-NOT: logitile.sweep
 // GRADIENT: logitile.gradient
 
-// A loss without sweeps has nothing to run on a slice, and nothing to merge; its outputs come at the end.
+// A loss without sweeps has nothing to run on a slice, and nothing to merge; its outputs come at
+// the end.
 // RUN: sed 's/$PART/sweep, sweep = 0/' %S/Inputs/no_sweep.mlir | logitile-opt --logitile-slice-program | FileCheck %s --check-prefix=EMPTY
 // EMPTY: logitile.program @p vocab 100 columns 40 sweeps [0, 0] outputs [] indices [] checked [] {
 // EMPTY-NEXT: }

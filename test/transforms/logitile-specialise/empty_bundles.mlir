@@ -1,6 +1,7 @@
 // RUN: %specialise %s | FileCheck %s
 
-// What a program does not have vanishes, with the ops on it: no sweep, so no rows, no state of the loop and no store of it.
+// What a program does not have vanishes, with the ops on it: no sweep, so no rows, no state of the
+// loop and no store of it.
 // CHECK-LABEL: logitile.kernel @project(%tokens: index from tokens) {
 // CHECK: scf.forall
 // CHECK: scf.for %column = %first to %end step %tn {
@@ -9,7 +10,8 @@
 // CHECK-NEXT: }
 // CHECK-NEXT: }
 
-// A gradient without sparse terms, without Vocab and Dense inputs and without fused sums only stores itself.
+// A gradient without sparse terms, without Vocab and Dense inputs and without fused sums only
+// stores itself.
 // CHECK-LABEL: logitile.kernel @gradient(%tokens: index from tokens, %tokens_map: !logitile.view<?xi32> from @tokens_map, %stored_z: !logitile.view<?x300xf32> from @stored_z,
 // CHECK-SAME: %grad_z: !logitile.view<?x300xf32> from @grad_z) attributes {aliases = {grad_z = @stored_z}} {
 // CHECK: scf.for %column = %first to %end step %tn {

@@ -1,6 +1,7 @@
 // RUN: %specialise %s | FileCheck %s
 
-// A pick of a Vocab or Dense input reads one entry per token; an index that is used for nothing else is not loaded as a value.
+// A pick of a Vocab or Dense input reads one entry per token; an index that is used for nothing
+// else is not loaded as a value.
 // CHECK-LABEL: logitile.kernel @finish(%tokens: index from tokens, %weight: !logitile.view<300xf32> from @weight,
 // CHECK-SAME: %target: !logitile.view<?xi32> from @target, %q: !logitile.view<?x300xf32> from @q, %known_best: !logitile.view<?xi32> from @known_best, %map_q: !logitile.view<?xi32> from @map_q,
 // CHECK-SAME: %known_x: !logitile.view<?xf32> from @known_x) {

@@ -1,6 +1,7 @@
 // RUN: %specialise --canonicalize %s | FileCheck %s
 
-// Of logits in 16 bits the base of the exponential is kept, less its running maximum so far, which lies beside it.
+// Of logits in 16 bits the base of the exponential is kept, less its running maximum so far, which
+// lies beside it.
 // CHECK-LABEL: logitile.kernel @sweep(
 // CHECK-SAME: %stored_z: !logitile.view<?x256xf16, column_major> from @stored_z
 // CHECK-SAME: %centre_z: !logitile.view<8x?xf32> from @centre_z

@@ -1,6 +1,7 @@
 // RUN: %specialise --canonicalize %s | FileCheck %s
 
-// Of a softcap the argument of tanh is kept, within the bounds beyond which it is 1 or -1: there is no centre.
+// Of a softcap the argument of tanh is kept, within the bounds beyond which it is 1 or -1: there is
+// no centre.
 // CHECK-LABEL: logitile.kernel @sweep(
 // CHECK-NOT: centre
 // CHECK: logitile.update_state

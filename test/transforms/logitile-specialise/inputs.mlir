@@ -1,6 +1,7 @@
 // RUN: %specialise %s | FileCheck %s
 
-// Each input is loaded at the indices that it has, and enters the regions as an argument in the same order.
+// Each input is loaded at the indices that it has, and enters the regions as an argument in the
+// same order.
 // CHECK-LABEL: logitile.kernel @sweep(%tokens: index from tokens, %stored_z: !logitile.view<?x300xf32> from @stored_z,
 // CHECK-SAME: %t: !logitile.view<?xi32> from @t, %k_2: !logitile.view<?xf32> from @k_2, %v: !logitile.view<300xf32> from @v,
 // CHECK-SAME: %d: !logitile.view<?x300xi1> from @d, %map_d: !logitile.view<?xi32> from @map_d, %s: !logitile.view<1xf32> from @s, %cotangent_loss: !logitile.view<?xf32> from @cotangent_loss,

@@ -7,7 +7,8 @@
 // CHECK-NEXT: logitile.store %[[TEACHER]] to %stored_teacher at [%row, %column]
 // CHECK-NEXT: logitile.update_state(%running) with(%[[STUDENT]], %[[TEACHER]])
 
-// A launch that keeps makes the logits of every projection that is kept, also of one that its sweep does not read.
+// A launch that keeps makes the logits of every projection that is kept, also of one that its sweep
+// does not read.
 // CHECK-LABEL: logitile.kernel @one(
 // CHECK: %[[STUDENT:.*]] = logitile.project %student_hidden
 // CHECK-NEXT: %[[TEACHER:.*]] = logitile.project %packed_teacher_rows

@@ -1,9 +1,10 @@
 // RUN: logitile-opt --logitile-specialise --mlir-print-debuginfo --mlir-print-local-scope %s | FileCheck %s
 
-// An op of a kernel says which line of the skeleton it comes from, under which name, and which launch asked for it.
+// An op of a kernel says which line of the skeleton it comes from, under which name, and which
+// launch asked for it.
 // CHECK-LABEL: logitile.kernel @pack_z
-// CHECK: logitile.load {{.*}} loc("tile"(callsite("templates/pack.mlir":{{[0-9]+}}:{{[0-9]+}} at "{{.*}}locations.mlir":14:7)))
-// CHECK: } loc(callsite("templates/pack.mlir":{{[0-9]+}}:{{[0-9]+}} at "{{.*}}locations.mlir":14:7))
+// CHECK: logitile.load {{.*}} loc("tile"(callsite("templates/pack.mlir":{{[0-9]+}}:{{[0-9]+}} at "{{.*}}locations.mlir":15:7)))
+// CHECK: } loc(callsite("templates/pack.mlir":{{[0-9]+}}:{{[0-9]+}} at "{{.*}}locations.mlir":15:7))
 // CHECK-LABEL: logitile.program @p
 logitile.program @p vocab 300 outputs [] indices [] checked [] {
   logitile.schedule tokens [0, 4096) vocab_split 100 stored 0 {

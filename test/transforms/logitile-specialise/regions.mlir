@@ -1,7 +1,8 @@
 // RUN: %specialise %s | FileCheck %s
 
-// The regions of a sweep as they stand in its kernel: what they read becomes arguments, constants stay, maxima come first.
-// The limit is the vocabulary, so that the last tile leaves out what lies behind it.
+// The regions of a sweep as they stand in its kernel: what they read becomes arguments, constants
+// stay, maxima come first. The limit is the vocabulary, so that the last tile leaves out what lies
+// after it.
 // CHECK-LABEL: logitile.kernel @sweep(
 // CHECK: %start:2 = logitile.init_state : !logitile.tile<64x1xf32>, !logitile.tile<64x1xf32> {
 // CHECK-NEXT: %[[LOWEST:.*]] = arith.constant -3.40282347E+38 : f32

@@ -1,6 +1,7 @@
 // RUN: %specialise %s | FileCheck %s
 
-// Every projection has its tile, in the order of the schedule's buffers, whatever order the regions read them in.
+// Every projection has its tile, in the order of the schedule's buffers, whatever order the regions
+// read them in.
 // CHECK-LABEL: logitile.kernel @sweep(%tokens: index from tokens,
 // CHECK-SAME: %student_hidden: !logitile.view<?x24xf32> from @student_hidden, %packed_teacher_rows: !logitile.view<?x40xf32, row_panels> from @packed_teacher_rows,
 // CHECK-SAME: %student_weight: !logitile.view<300x24xf32> from @student_weight, %teacher_weight: !logitile.view<300x40xf32> from @teacher_weight,

@@ -1,6 +1,7 @@
 // RUN: %specialise %s | FileCheck %s
 
-// Vocabulary splits that a launch names are constants, as are those of a launch outside of loops over vocabulary splits; V clips the last one.
+// Vocabulary splits that a launch names are constants, as are those of a launch outside of loops
+// over vocabulary splits; V clips the last one.
 // CHECK-LABEL: logitile.kernel @some(%tokens: index from tokens,
 // CHECK-NOT: vocab_split_first
 // CHECK: %vocabSplitFirst = arith.constant 1 : index
@@ -11,7 +12,8 @@
 // CHECK-NEXT: %vocabSplitEnd = arith.constant 4 : index
 // CHECK-NEXT: %accumulate = arith.constant false
 
-// In a loop over vocabulary splits they are arguments, also under a loop over tokens, unless the launch names its own.
+// In a loop over vocabulary splits they are arguments, also under a loop over tokens, unless the
+// launch names its own.
 // CHECK-LABEL: logitile.kernel @loop(%tokens: index from tokens, %vocab_split_first: index from vocab_split_first, %vocab_split_end: index from vocab_split_end,
 // CHECK-SAME: %accumulate_tokens: i1 from accumulate_tokens,
 // CHECK-LABEL: logitile.kernel @own(%tokens: index from tokens, %accumulate_vocab_splits: i1 from accumulate_vocab_splits,

@@ -1,4 +1,5 @@
-// Indices of largest entries are read place by place; the list itself stays, for outputs and for these places.
+// Indices of largest entries are read place by place; the list itself stays, for outputs and for
+// these places.
 // RUN: logitile-opt --logitile-unroll-lists %s | FileCheck %s
 // CHECK-LABEL: logitile.loss @best
 // CHECK: %[[LIST:.*]] = logitile.reduce argtop %{{.*}} places 2 : f32 -> i32

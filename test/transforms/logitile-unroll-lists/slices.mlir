@@ -1,4 +1,5 @@
-// In slices of the vocabulary, single picks are row state that is merged: what is done with a list is written for each place.
+// In slices of the vocabulary, single picks are row state that is merged: what is done with a list
+// is written for each place.
 // RUN: logitile-opt --logitile-unroll-lists %s | FileCheck %s
 // CHECK-LABEL: logitile.loss @weighted
 // CHECK-DAG: %[[A:.*]] = logitile.input token "indices"[0] : i32

@@ -27,7 +27,7 @@ protected:
   }
   /// The next multiple of the panel width.
   int64_t padded(int64_t count) const { return (count + width - 1) / width * width; }
-  /// One value per token, and lanes behind the last one.
+  /// One value per token, and lanes after the last one.
   template <typename T> std::vector<T> perToken(int64_t count) const { return std::vector<T>(padded(count), T()); }
   std::vector<float> randomTokens(int64_t count, float scale = 1) {
     std::vector<float> values = perToken<float>(count);

@@ -55,13 +55,13 @@ inline float get(Number type, const void *from, int64_t i) {
 /// a marker, so that tests see what is written outside.
 class Matrix {
 public:
-  Matrix(Number type, int64_t rows, int64_t columns, int64_t stride0, int64_t stride1, int64_t behind = 64)
+  Matrix(Number type, int64_t rows, int64_t columns, int64_t stride0, int64_t stride1, int64_t after = 64)
       : type(type), rows(rows), columns(columns), stride0(stride0), stride1(stride1) {
     int64_t low = std::min<int64_t>(0, (rows - 1) * stride0) + std::min<int64_t>(0, (columns - 1) * stride1);
     int64_t high = std::max<int64_t>(0, (rows - 1) * stride0) + std::max<int64_t>(0, (columns - 1) * stride1);
     origin = kBefore - low;
-    memory.resize((origin + high + 1 + behind) * sizeOf(type) / 4 + 1);
-    count = origin + high + 1 + behind;
+    memory.resize((origin + high + 1 + after) * sizeOf(type) / 4 + 1);
+    count = origin + high + 1 + after;
     for (int64_t i = 0; i < count; ++i)
       put(type, memory.data(), i, kMarker);
   }

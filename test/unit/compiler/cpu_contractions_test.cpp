@@ -223,7 +223,7 @@ struct GradientCase {
   int64_t count, size, vocab;
   bool accumulate;
 };
-/// Gradients and their columns, with whatever in the lanes behind the last token that a store
+/// Gradients and their columns, with whatever in the lanes after the last token that a store
 /// leaves there.
 Matrix makeGradient(Number type, int64_t count, int64_t vocab, int64_t stride, std::mt19937 &random) {
   Matrix g(type, count, vocab, 1, stride);

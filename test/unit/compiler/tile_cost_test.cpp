@@ -1,4 +1,4 @@
-// tile_cost_test.cpp - the cost model ranks tile sizes: bad ones behind good ones. Seconds are for
+// tile_cost_test.cpp - the cost model ranks tile sizes: bad ones after good ones. Seconds are for
 // bench/tune.py.
 #include "compiler/CostModel/TileCost.h"
 #include "compiler/Schedule/TileTable.h"

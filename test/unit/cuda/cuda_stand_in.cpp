@@ -380,8 +380,8 @@ bool writeLogs(const CUlinkState_st &link, const std::string &errors, const std:
   return true;
 }
 
-/// The number behind 'what' in a text, 0 where it is not there.
-int numberBehind(const std::string &text, const std::string &what) {
+/// The number after 'what' in a text, 0 where it is not there.
+int numberAfter(const std::string &text, const std::string &what) {
   size_t at = text.find(what);
   return at == std::string::npos ? 0 : std::atoi(text.c_str() + at + what.size());
 }
@@ -398,10 +398,10 @@ void readKernels(Module module, const std::string &ptx) {
                 code = ptx.substr(body, next - body);
     for (size_t one = parameters.find(".param"); one != std::string::npos; one = parameters.find(".param", one + 1))
       ++function->parameters;
-    int most = std::max(numberBehind(directives, ".maxntid "), numberBehind(directives, ".reqntid "));
+    int most = std::max(numberAfter(directives, ".maxntid "), numberAfter(directives, ".reqntid "));
     function->threads = most > 0 ? most : kThreadsPerBlock;
     if (size_t shared = code.find(".shared .align"); shared != std::string::npos)
-      function->fixedSharedBytes = numberBehind(code.substr(shared, code.find(';', shared) - shared), "[");
+      function->fixedSharedBytes = numberAfter(code.substr(shared, code.find(';', shared) - shared), "[");
     function->dynamicSharedBytes = kSharedBytes - function->fixedSharedBytes;
     module->functions.push_back(std::move(function));
     at = next;
@@ -446,7 +446,7 @@ DRIVER cuLinkAddData_v2(LinkState link, JitInput input, void *data, size_t size,
     return call.wrong("the options have no logs with room", kInvalidValue);
   if (!isPtx)
     return error(kInvalidPtx);
-  int device = 10 * state->major + state->minor, code = numberBehind(ptx, ".target sm_");
+  int device = 10 * state->major + state->minor, code = numberAfter(ptx, ".target sm_");
   bool isExact = ptx.find(".target sm_" + std::to_string(code) + "a") == target;
   if (isExact ? device != code : device < code)
     return call.wrong("the code is for another device", kNoBinary);
@@ -479,7 +479,7 @@ DRIVER cuModuleLoadDataEx(Module *module, const void *image, unsigned, JitOption
   if (endsCapture())
     return call.wrong("a stream is capturing", kCaptureUnsupported);
   std::string native = static_cast<const char *>(image);
-  if (!native.starts_with(kNativeHead) || numberBehind(native, kNativeHead) != 10 * state->major + state->minor)
+  if (!native.starts_with(kNativeHead) || numberAfter(native, kNativeHead) != 10 * state->major + state->minor)
     return call.wrong("the code is for another device", kNoBinary);
   state->modules.push_back(std::make_unique<CUmod_st>());
   *module = state->modules.back().get();
@@ -632,8 +632,8 @@ DRIVER cuPointerGetAttribute(void *type, PointerAttribute attribute, DevicePoint
   ENTER(cuPointerGetAttribute);
   if (attribute != PointerAttribute::MemoryType)
     return call.wrong("there is no such attribute", kInvalidValue);
-  auto behind = state->memory.upper_bound(pointer);
-  if (behind == state->memory.begin())
+  auto next = state->memory.upper_bound(pointer);
+  if (next == state->memory.begin())
     return error(kInvalidValue); // as for memory of the host that was never registered
   *static_cast<MemoryType *>(type) = MemoryType::Device;
   return Code::Success;

@@ -35,7 +35,7 @@ KernelText::KernelText(std::string module, const std::string &kernel) {
   }
   before = module.substr(0, start);
   body = module.substr(start, end - start);
-  behind = module.substr(end);
+  after = module.substr(end);
 }
 
 void KernelText::replace(const std::string &pattern, const std::string &replacement, int which, int count) {

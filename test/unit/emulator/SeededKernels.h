@@ -17,10 +17,10 @@ public:
   /// kernel. A test in which they are not so many fails: then the text is no longer what the edit
   /// was written for.
   void replace(const std::string &pattern, const std::string &replacement, int which = 0, int count = 1);
-  std::string text() const { return before + body + behind; }
+  std::string text() const { return before + body + after; }
 
 private:
-  std::string before, body, behind;
+  std::string before, body, after;
 };
 
 /// Cross entropy of logits with a bias, 600 entries of "hidden" numbers, 70 tokens: two tiles to a

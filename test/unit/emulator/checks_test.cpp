@@ -86,7 +86,7 @@ TEST(EmulatorChecks, overwritingWhatOthersStillReadRaces) {
   fixed.harness.runClean();
 }
 
-/// All lanes read one word; each comes to the barrier behind it at a time of its own.
+/// All lanes read one word; each comes to the barrier after it at a time of its own.
 TEST(EmulatorChecks, overwritingWhatAllLanesHaveReadNeedsOneBarrier) {
   const auto kernel = [](const std::string &between) {
     return R"(

@@ -196,7 +196,7 @@ TEST(EmulatorHopper, copiesAndProductsInTurns) {
   }
 }
 
-TEST(EmulatorHopper, noFenceBehindTheMbarriers) {
+TEST(EmulatorHopper, noFenceAfterTheMbarriers) {
   expectFault("  call void @llvm.nvvm.fence.mbarrier_init.release.cluster()\n", "", {Fault::proxyFence});
 }
 

@@ -46,7 +46,7 @@ constexpr char kBarrier[] = "nvvm\\.barrier0";
 // Of a sweep: before copies, before the first fragments are read, in the loop; around copies of an
 // operand that is not aligned; before and after the states of warps are written.
 constexpr int kBarriers = 7;
-enum SweepBarrier { kBeforeCopies, kBeforeFragments, kInLoop, kBeforeUnaligned, kBehindUnaligned, kBeforeStates, kBeforeJoin };
+enum SweepBarrier { kBeforeCopies, kBeforeFragments, kInLoop, kBeforeUnaligned, kAfterUnaligned, kBeforeStates, kBeforeJoin };
 
 /// An instruction that all warps but the first run, or the first alone.
 std::string forWarps(const std::string &which, const std::string &instruction) {

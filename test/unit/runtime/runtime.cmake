@@ -32,7 +32,7 @@ logitile_runtime_test(runtime_disk_cache_test runtime/disk_cache_test.cpp)
 logitile_runtime_test(runtime_disk_processes_test runtime/disk_processes_test.cpp)
 logitile_runtime_test(runtime_engine_test runtime/engine_test.cpp)
 logitile_runtime_test(runtime_inputs_test runtime/inputs_test.cpp)
-logitile_runtime_test(runtime_errand_test runtime/errand_test.cpp)
+logitile_runtime_test(runtime_background_job_test runtime/background_job_test.cpp)
 
 # Saved plans, for tests that have no C++.
 add_executable(write_plans unit/runtime/write_plans.cpp)

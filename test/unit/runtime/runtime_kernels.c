@@ -1,6 +1,7 @@
-/* runtime_kernels.c - kernels of a small loss in plain C, for tests of the runtime that must not depend on the compiler:
- * loss = alpha * (logsumexp(z) - z[target]) + beta, z = x w^T + bias + mask. They follow the contract of compiler/Plan/LaunchPlan.h,
- * use no library, and are specialised on sizes as compiled kernels are. */
+/* runtime_kernels.c - kernels of a small loss in plain C, for tests of the runtime that must not
+ * depend on the compiler: loss = alpha * (logsumexp(z) - z[target]) + beta, z = x w^T + bias +
+ * mask. They follow the contract of compiler/Plan/LaunchPlan.h, use no library, and are
+ * specialised on sizes as compiled kernels are. */
 #include <stdint.h>
 
 enum {
@@ -50,7 +51,8 @@ static double log_(double x) {
   return y;
 }
 
-/* The tokens of a task, in a grid of blocks of tokens and of 'others'; the columns of a vocabulary split. */
+/* The tokens of a task, in a grid of blocks of tokens and of 'others'; the columns of a
+ * vocabulary split. */
 typedef struct {
   int64_t first, end;
 } Range;
@@ -77,7 +79,8 @@ static double project(const Logits *l, int64_t i, int64_t v) {
   return z;
 }
 
-/* tokens, vocab_split_first, vocab_split_end, logits, target, rows.max, rows.sum, rows.pick (, kept.z) */
+/* tokens, vocab_split_first, vocab_split_end, logits, target, rows.max, rows.sum, rows.pick (,
+ * kept.z) */
 static void sweep_vocab_split(const int64_t *a, int64_t task, float *row, int keeps) {
   Logits l = logits(a + 3);
   View target = view(a + 18), state_max = view(a + 21), state_sum = view(a + 24), state_pick = view(a + 27);
@@ -129,7 +132,7 @@ void weigh(const int64_t *a, int64_t task, void *scratch) {
     *value_at(out, i) = *value_at(table, index_at(target, i));
 }
 
-/* tokens, target, known.next, known.even: an index that a spec computes, 7 further on, and a bool */
+/* tokens, target, known.next, known.even: an index that a spec computes, plus 7, and a bool */
 void compute_index(const int64_t *a, int64_t task, void *scratch) {
   View target = view(a + 1), next = view(a + 4), even = view(a + 7);
   Range r = tokens_of(task, a[0]);
@@ -150,7 +153,8 @@ void coefficients(const int64_t *a, int64_t task, void *scratch) {
   }
 }
 
-/* tokens, vocab_split_first, vocab_split_end, map, target, known.lse, known.scale, grad.z, blocks.bias, gradient.mask, logits or kept.z */
+/* tokens, vocab_split_first, vocab_split_end, map, target, known.lse, known.scale, grad.z,
+ * blocks.bias, gradient.mask, logits or kept.z */
 static void gradient(const int64_t *a, int64_t task, int reads_stored) {
   View map = view(a + 3), target = view(a + 6), lse = view(a + 9), scale = view(a + 12), grad = view(a + 15), blocks = view(a + 18), dmask = view(a + 21);
   static const Logits none;
@@ -186,7 +190,8 @@ static void add_hidden(const int64_t *a, int64_t task, int adds) {
       *at(sum, i, d) =
           (float)(contract_row(grad, weight, i, d, a[1] * kVocabSplit, smaller(a[2] * kVocabSplit, kVocab)) + (adds ? *at(sum, i, d) : 0));
 }
-/* tokens, vocab_split_first, vocab_split_end, again.vocabulary splits, grad.z, z.weight, sum.z.hidden */
+/* tokens, vocab_split_first, vocab_split_end, again.vocabulary splits, grad.z, z.weight,
+ * sum.z.hidden */
 void hidden_part(const int64_t *a, int64_t task, void *scratch) { add_hidden(a, task, a[3] != 0); }
 /* the same, always adding */
 void hidden_more(const int64_t *a, int64_t task, void *scratch) { add_hidden(a, task, 1); }
@@ -218,7 +223,8 @@ static void add_weight(const int64_t *a, int64_t task, int adds) {
       *at(out, v, d) = (float)sum;
     }
 }
-/* tokens, vocab_split_first, vocab_split_end, again.tokens, grad.z, packed, gradient.z.weight: a task is a vocabulary split */
+/* tokens, vocab_split_first, vocab_split_end, again.tokens, grad.z, packed, gradient.z.weight: a
+ * task is a vocabulary split */
 void weight(const int64_t *a, int64_t task, void *scratch) { add_weight(a, task, a[3] != 0); }
 /* the same, always adding */
 void weight_more(const int64_t *a, int64_t task, void *scratch) { add_weight(a, task, 1); }

@@ -92,7 +92,7 @@ LogicalResult cpu::convertLoad(KernelContext &k, LoadOp op) {
 
 // ---- store --------------------------------------------------------------------------------------
 
-/// Lanes behind the last token are written too; where tokens come in pairs they must be zero, for
+/// Lanes after the last token are written too; where tokens come in pairs they must be zero, for
 /// the odd one is used.
 static LogicalResult storeColumns(KernelContext &k, StoreOp op, const Tile &tile, const View &view, Int rows, Int columns) {
   Emitter &e = k.e;

@@ -66,7 +66,7 @@ bool RegionInputs::isWhole() const {
 
 // ---- map ----------------------------------------------------------------------------------------
 
-/// Tokens of a 16-bit window come in pairs: behind the last one there must be a zero.
+/// Tokens of a 16-bit window come in pairs: after the last one there must be a zero.
 static Value insideOf(KernelContext &k, const Tile &tile, Int lane) {
   bool isPaired = tile.window && Emitter::bytesOf(tile.base.element) == 2;
   return isPaired ? k.e.lanesBelow(lane, tile.rows, k.e.lanes) : Value();

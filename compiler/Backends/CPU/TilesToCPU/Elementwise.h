@@ -4,21 +4,23 @@
 #include "compiler/Conversion/Tiles/RowGroup.h"
 
 namespace logitile::cpu {
-/// Tiles that a region reads: which differ from line to line, and loading their elements.
+/// The tiles that a region reads: tells which of them differ from line to line, and loads their
+/// elements.
 class RegionInputs {
 public:
   RegionInputs(KernelContext &k, mlir::ValueRange tiles);
-  /// Every tile with lanes along columns has one line; all others have their lanes along rows.
+  /// Fails with an error at 'op' unless every tile has its lanes along rows, or only one line.
   mlir::LogicalResult check(mlir::Operation *op) const;
-  /// Of the arguments, those that code is made for; null: all.
+  /// Selects the region's arguments for which code is emitted; null selects all.
   using Wanted = llvm::function_ref<bool(mlir::Value)>;
-  /// Maps the arguments that are the same on all lines, for the group of lanes from 'lane' on.
+  /// Maps the arguments that have the same value on all lines, for the group of lanes that starts
+  /// at 'lane'.
   void mapUniform(Widener &widener, mlir::ValueRange arguments, Int lane, int64_t lanes, Wanted wanted = nullptr) const;
-  /// Maps the others.
+  /// Maps the arguments that differ from line to line, at 'line'.
   void mapLine(Widener &widener, mlir::ValueRange arguments, Int line, Int lane, int64_t lanes, Wanted wanted = nullptr) const;
-  /// Whether a tile tells how far the result goes in a dimension.
+  /// Whether the extent of the result in dimension 'dim' is known from one of the tiles.
   bool tellExtent(unsigned dim) const;
-  /// Extents of the result: those of the tiles that are not repeated.
+  /// Extents of the result. They are those of a tile that is not repeated along that dimension.
   Int rows() const;
   Int columns() const;
   bool isWhole() const;
@@ -32,7 +34,7 @@ private:
   llvm::SmallVector<TileType> types;
 };
 
-/// The tokens of one group of lanes, from 'lane' on, with 'columns' lines of the tile.
+/// The tokens of one group of lanes, which starts at 'lane', with 'columns' lines of the tile.
 class LaneGroup : public RowGroup {
 public:
   LaneGroup(KernelContext &k, const RegionInputs &inputs, Int lane, Int columns, Int firstColumn)

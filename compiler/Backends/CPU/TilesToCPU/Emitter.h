@@ -15,15 +15,15 @@ public:
   /// Lanes of a vector register, and elements of one packed panel: a few vectors.
   const int64_t lanes, width;
 
-  /// An empty function at the end of the module; code goes into it from here on.
+  /// Begins an empty function at the end of the module. Code is inserted into it from here on.
   mlir::func::FuncOp beginFunction(llvm::StringRef name, llvm::ArrayRef<mlir::Type> arguments);
   void endFunction();
 
-  /// Lane l holds whether first + l < count.
+  /// A vector of i1: lane l is true if first + l < count.
   mlir::Value lanesBelow(Int first, Int count, int64_t lanes);
   mlir::Value isAnyLane(mlir::Value lanes);
-  /// left * right + sum with one rounding where the CPU can. Operands are f32, or pairs of bf16
-  /// side by side.
+  /// left * right + sum, with a single rounding if the CPU has such an instruction. Operands are
+  /// f32, or pairs of bf16 side by side.
   mlir::Value multiplyAdd(mlir::Value left, mlir::Value right, mlir::Value sum);
 
   /// An instruction on the tile registers of AMX, "tdpbf16ps". 'tiles' are numbers of registers and
@@ -33,12 +33,13 @@ public:
   /// One element or 'lanes' neighbours, in their value type.
   mlir::Value load(Place place, int64_t lanes = 0);
   void store(mlir::Value value, Place place);
-  /// Brings 'bytes' from 'place' on to the L2 cache.
+  /// Prefetches 'bytes' bytes, starting at 'place', into the L2 cache.
   void fetch(Place place, int64_t bytes);
-  /// Bits as they are in memory, and between bits and values: Convert.cpp.
+  /// Elements as bits in memory, and conversions between bits and values: Convert.cpp.
   mlir::Value loadBits(Place place, int64_t lanes);
   void storeBits(mlir::Value bits, Place place);
-  /// Zeros in the lanes that are not inside; nothing is read there.
+  /// The same as loadBits in the lanes where 'inside' holds. The other lanes are zero, and their
+  /// memory is not read.
   mlir::Value loadBitsWhere(mlir::Value inside, Place place, int64_t lanes);
   mlir::Value toValue(mlir::Value bits, mlir::Type element);
   mlir::Value toBits(mlir::Value value, mlir::Type element);

@@ -22,7 +22,7 @@ struct UpdateShape {
   int64_t rows;
   mlir::Type weight; // elements in memory
   bool pairs;        // two rows side by side are multiplied as pairs of bf16
-  bool isWhole;      // all of the rows are there
+  bool isWhole;      // all 'rows' rows exist: the head does not end before
 
   int64_t units() const { return pairs ? (rows + 1) / 2 : rows; }
   std::string name() const;
@@ -38,50 +38,51 @@ public:
   /// lies at row * stride + k, or at k * rows + row where it is `kMajor`. With `pairs`, elements of
   /// A and B are two bf16.
   mlir::func::FuncOp multiply(int64_t rows, bool kMajor, bool pairs);
-  /// C (+)= A B on one panel of B, by the tile registers, which 'configureTiles' has shaped: at
-  /// most 16 rows of C, or with 'two' more, and K in steps of as many pairs as it was told.
+  /// C (+)= A B on one panel of B, with the tile registers as 'configureTiles' has set them up: at
+  /// most 16 rows of C, or at most 32 with 'two'. K advances in steps of the number of pairs that
+  /// 'configureTiles' got.
   /// (A, stride of A, B, C, stride of C, steps, whether to add to C)
-  /// Operands as those of 'multiply' with pairs, A row by row.
+  /// Operands are laid out as those of 'multiply' with pairs; A is stored row by row.
   mlir::func::FuncOp multiplyTiles(bool two);
-  /// (64 bytes of scratch, rows, pairs): tile registers for 1 to 32 rows of C and steps of 1 to 16
-  /// pairs. What they held is lost.
+  /// (64 bytes of scratch, rows, pairs): sets up the tile registers for 1 to 32 rows of C and steps
+  /// of 1 to 16 pairs. Their contents are lost.
   mlir::func::FuncOp configureTiles();
   /// All products of rows of the head with rows of hidden states.
   /// (head, stride, hidden states, stride, C, stride of C)
   /// C is f32; a row of it holds the tokens of one row of the head. Elements of a row are
   /// neighbours.
   mlir::func::FuncOp dots(const DotShape &shape);
-  /// C += A B of a few rows of B, which lie where they are.
-  /// (B, stride of B, A, C, stride of C, rows that are there, rows of C, columns)
+  /// C += A B for a few rows of B, which are read from where they are, without packing.
+  /// (B, stride of B, A, C, stride of C, rows of B that exist, rows of C, columns)
   /// C is f32; A holds the elements of one row of C after the other, in units of one f32 or of a
   /// pair of bf16.
   mlir::func::FuncOp update(const UpdateShape &shape);
-  /// (from, step, to, step, count): elements one by one, converted.
+  /// (from, step, to, step, count): copies and converts elements one by one.
   mlir::func::FuncOp copy(mlir::Type from, mlir::Type to);
-  /// (from, step, to, panel stride, count): one row into panels, the last one padded by zeros.
+  /// (from, step, to, panel stride, count): copies one row into panels. The last panel is padded
+  /// with zeros.
   mlir::func::FuncOp packRow(mlir::Type from, mlir::Type to);
-  /// (from, second row, whether it exists, step, to, panel stride, count): two rows, their elements
-  /// side by side.
+  /// (from, second row, whether it exists, step, to, panel stride, count): copies two rows into
+  /// panels, with the elements of both rows side by side.
   mlir::func::FuncOp packRowPair(mlir::Type from, mlir::Type to);
-  /// (from, stride, to, count): the first `lines` elements of `count` rows, one row after the
-  /// other: A of a microkernel that is kMajor. With `pairs`, elements of two rows side by side; the
-  /// partner of an odd last row is zero.
+  /// (from, stride, to, count): copies the first `lines` elements of `count` rows, one row after
+  /// the other. The result is the operand A of a microkernel that is kMajor. With `pairs`, the
+  /// elements of two rows are side by side; if `count` is odd, zeros are beside the last row.
   mlir::func::FuncOp packLines(int64_t lines, mlir::Type from, mlir::Type to, bool pairs);
-  /// (from, stride, to, stride of 'to', count): the first 16 elements of `count` rows as pairs of
-  /// bf16, row by row what was column by column: A of 'multiplyTiles'. The partner of an odd last
-  /// row is zero.
+  /// (from, stride, to, stride of 'to', count): copies the first 16 elements of `count` rows,
+  /// transposed and as pairs of bf16: the operand A of 'multiplyTiles'. If `count` is odd, zeros
+  /// are paired with the last row.
   mlir::func::FuncOp packTransposed(mlir::Type from);
   /// (sum, coefficient, from, step, count): sum += coefficient * from, in f32.
   mlir::func::FuncOp addScaled(mlir::Type from);
-  /// (to, step, count): zeros.
+  /// (to, step, count): writes zeros.
   mlir::func::FuncOp clear(mlir::Type to);
-  /// (heap, size, word): takes the place of the smallest of the words of a heap, which lies at its
-  /// start.
+  /// (heap, size, word): replaces the smallest word of a heap, which is its first, by 'word'.
   mlir::func::FuncOp replaceLeast();
-  /// (heap, size): puts the words of a heap in order, the largest first.
+  /// (heap, size): sorts the words of a heap, the largest first.
   mlir::func::FuncOp sortHeap();
-  /// (first row, bytes from row to row, from, behind, bytes): rows from...behind on their way to
-  /// the L2 cache.
+  /// (first row, bytes from row to row, from, end, bytes): starts to bring rows from 'from' up to
+  /// 'end' into the L2 cache.
   mlir::func::FuncOp fetch();
 
 private:

@@ -7,7 +7,7 @@
 namespace logitile::cpu {
 /// 16-bit packed buffers hold pairs of the inner axis side by side.
 inline bool isOfPairs(const View &view) { return Emitter::bytesOf(view.type.getElement()) == 2; }
-/// The precision in which contractions get the elements.
+/// The element type that contractions read from the view.
 inline mlir::Type operandOf(const View &view) { return Emitter::precisionOf(view.type.getElement()); }
 
 /// Where a tile lies while a task runs. Lanes are neighbours in memory and run along the rows
@@ -61,14 +61,14 @@ public:
   /// of '?' ends with the tokens of the launch; one entry of it always exists.
   mlir::FailureOr<Int> countInside(mlir::Operation *op, const View &view, unsigned dim, mlir::Value first, int64_t count);
   void call(mlir::func::FuncOp function, mlir::ValueRange arguments) { mlir::func::CallOp::create(e, function, arguments); }
-  /// One step of a loop that may take long: nothing where the caller wants the kernel to end early.
-  /// What is left in memory then has no meaning.
+  /// Emits one step of a loop that may take long. The step is skipped if the caller has asked the
+  /// kernel to stop. Then the kernel's results are meaningless.
   void unlessInterrupted(llvm::function_ref<void()> step);
-  /// The same for a step on 'elements' elements of an axis, where that takes longer than the
-  /// question.
+  /// The same for a step that works on 'elements' elements of an axis. If there are so few elements
+  /// that checking would take longer than the step, the step is emitted without the check.
   void unlessInterrupted(int64_t elements, llvm::function_ref<void()> step);
-  /// A step on 'elements' elements of an axis in parts: 'step' gets the first of them and their
-  /// number.
+  /// Emits a step on 'elements' elements of an axis in parts. 'step' gets the first element and the
+  /// number of elements of a part.
   void inBlocks(int64_t elements, llvm::function_ref<void(Int first, Int count)> step);
 
   // ---- scratch ----------------------------------------------------------------------------------
@@ -83,19 +83,20 @@ public:
   Place placeOf(const Tile &tile, Int line, Int lane) { return e.at(tile.base, line * tile.stride + lane); }
 
   // ---- where results go: InPlace.cpp ------------------------------------------------------------
-  /// Memory for a tile with lanes along tokens that 'result's op makes: the window that it is
-  /// stored to, the state of the loop that it is yielded to, or scratch. A window whose elements
-  /// are rounded serves where the op `mayRound`.
+  /// Memory for the tile 'result', with its lanes along tokens: the window to which the tile is
+  /// stored, the loop-carried tile as which it is yielded, or scratch. A window in which elements
+  /// are rounded is chosen only with `mayRound`.
   Tile choosePlace(mlir::OpResult result, Int rows, Int columns, bool isWhole, bool mayRound);
-  /// How far a result goes where no operand tells: as far as the memory that it is stored to, else
-  /// all of its type.
+  /// The extent of a result if no operand determines it: that of the memory to which it is stored,
+  /// or that of its type if it is not stored.
   mlir::FailureOr<Int> storedExtent(mlir::OpResult result, unsigned dim);
-  /// The tile of 'operand', which 'op' may change in place: itself, or a copy where others read it
-  /// later.
+  /// A tile with the values of 'operand' that may be changed in place: the operand's own tile, or a
+  /// copy if later ops read it too.
   Tile takeOver(mlir::OpOperand &operand);
-  /// Whether 'store' has nothing left to do, because its tile lies where it stores to.
+  /// Whether 'store' has nothing to do because its tile was computed in the memory that it writes.
   bool isStoredInPlace(StoreOp store) { return storedInPlace.contains(store); }
-  /// Whether an op after 'op' reads a tile in a window of 'memory', other than 'except'.
+  /// Whether an op after 'op' reads a tile that lies in a window of 'memory', other than the tile
+  /// 'except'.
   bool readsWindowAfter(mlir::Operation *op, mlir::Value except, mlir::StringAttr memory) const;
 
 private:

@@ -107,7 +107,7 @@ LogicalResult convertLoad(KernelContext &k, LoadOp op) {
 
 // ---- store --------------------------------------------------------------------------------------
 
-/// From view to view: the elements of a tile go round among the threads.
+/// From view to view: the threads share out the elements of the tile.
 static LogicalResult storeCopy(KernelContext &k, StoreOp op, LoadOp load) {
   Emitter &e = k.e;
   const View &from = k.view(load.getView()), &to = k.view(op.getView());
@@ -148,7 +148,7 @@ static LogicalResult storeLine(KernelContext &k, StoreOp op, const Tile &tile, c
   return success();
 }
 
-/// Where the columns of 'view' end, to a tile: in the workspace behind the padding of a row, so
+/// Where the columns of 'view' end, to a tile: in the workspace after the padding of a row, so
 /// that all of a run that is read is written.
 static FailureOr<Int> paddedEnd(KernelContext &k, StoreOp op, const View &view) {
   FailureOr<Int> end = k.end(op, view, 1);
@@ -178,7 +178,7 @@ struct Runs {
 
 namespace {
 /// Where a tile goes, and where the tokens end that its rows are; none where they are none. Boxes
-/// leave out the padding behind the last of 'columns'.
+/// leave out the padding after the last of 'columns'.
 struct Corner {
   Int row, column;
   std::optional<Int> tokens;

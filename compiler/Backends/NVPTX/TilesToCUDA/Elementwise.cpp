@@ -98,7 +98,7 @@ void ThreadRow::keep(ValueRange values) const {
     ring.push_back(value);
 }
 
-/// Everything that goes round.
+/// All values that rotate through the arguments of the loop over columns.
 SmallVector<CodeBuilder::Values *> ThreadRow::rings() const {
   SmallVector<CodeBuilder::Values *> rings;
   for (size_t input = 0; input < inputs.size(); ++input)

@@ -9,22 +9,22 @@ namespace logitile::cuda {
 class RegionInputs {
 public:
   RegionInputs(KernelContext &k, mlir::ValueRange values);
-  /// Row states go through shared memory to all threads that have elements of their rows.
+  /// Copies row states through shared memory to all threads that have elements of their rows.
   void shareRows();
-  /// Fails with an error at 'op' where a tile holds one value for each line.
+  /// Fails with an error at 'op' if a tile is distributed with one line for each thread.
   mlir::LogicalResult check(mlir::Operation *op) const;
   size_t size() const { return tiles.size(); }
   bool isVarying(size_t input) const { return tiles[input].type.getExtent(1) > 1; }
-  /// Reads what is the same in all rows.
+  /// Reads the tiles with one row, whose values are the same in all rows.
   void readColumns();
-  /// Turns of 'loop' read the operands of 'op'.
+  /// Makes the operands of 'op' tiles that the turns of 'loop' read.
   void takeInto(RowLoop &loop, mlir::Operation *op) const;
-  /// The values of one row of a turn: one for each input without columns, one for each slot of the
-  /// others.
+  /// The values of one row of a turn, for each input: one value if the input has one column, else
+  /// one value for each column slot.
   using Row = llvm::SmallVector<CodeBuilder::Values>;
   Row readRow(const RowLoop &loop, int64_t rowSlot);
-  /// Maps arguments of a region: those that are uniform in a row, then the others at one column
-  /// slot.
+  /// mapUniform maps the arguments of a region that are uniform in a row, and mapColumn maps the
+  /// others at one column slot.
   void mapUniform(Widener &widener, mlir::ValueRange arguments, const Row &row) const;
   void mapColumn(Widener &widener, mlir::ValueRange arguments, const Row &row, int64_t columnSlot) const;
   /// Maps the uniform arguments for row 'line' of the tile.
@@ -45,9 +45,9 @@ struct ThreadColumns {
   llvm::function_ref<mlir::Value(Int slot)> inside; // whether there is such an entry; null: there is
 };
 
-/// One row of a thread: a scalar for each of the thread's columns. In a loop over the columns the
-/// values of a row go round, as those of a tile do in a loop over rows (RowLoop.h): the column that
-/// the loop is at is the first.
+/// One row of a thread: a scalar for each of the thread's columns. In a loop over the columns, the
+/// values of a row rotate through the loop's arguments, as those of a tile do in a loop over rows
+/// (RowLoop.h). The value of the loop's current column comes first.
 class ThreadRow : public RowGroup {
 public:
   /// 'kept' are the types of what 'keep' gets.
@@ -73,7 +73,7 @@ private:
   Emitter &e;
   const RegionInputs &inputs;
   const ThreadColumns columns;
-  mutable RegionInputs::Row row;                     // goes round
-  mutable llvm::SmallVector<CodeBuilder::Values> kept; // goes round
+  mutable RegionInputs::Row row;                     // rotates
+  mutable llvm::SmallVector<CodeBuilder::Values> kept; // rotates
 };
 } // namespace logitile::cuda

@@ -5,10 +5,10 @@
 #include "compiler/Conversion/CodeBuilder.h"
 
 namespace logitile::cuda {
-/// Shared memory of a block; no function of a user can have this name.
+/// The symbol of a block's shared memory. No function of a user can have this name.
 inline constexpr llvm::StringLiteral kSharedName = "shared$memory";
 
-/// Element types whose products the tensor cores take.
+/// Element types that tensor cores multiply.
 enum class MmaType { BF16, F16 };
 
 /// Instructions that the nvvm dialect does not have.
@@ -17,7 +17,7 @@ enum class InlinePtx {
 #include "compiler/Backends/NVPTX/TilesToCUDA/InlinePtx.def"
 };
 
-/// An operand in shared memory, of products of warpgroups.
+/// An operand of a product of warpgroups, in shared memory.
 struct SharedOperand {
   Int descriptor;
   bool isInnerShared; // whether neighbours in memory are steps of the shared axis
@@ -30,12 +30,12 @@ public:
 
   const mlir::Type globalPointer, sharedPointer;
 
-  /// An empty kernel of 'threads' threads, in clusters of so many blocks, at the end of the module;
-  /// code goes into it from here on.
+  /// Begins an empty kernel at the end of the module, for blocks of 'threads' threads and clusters
+  /// of 'cluster' blocks. Code is inserted into it from here on.
   mlir::LLVM::LLVMFuncOp beginKernel(llvm::StringRef name, llvm::ArrayRef<mlir::Type> arguments, int64_t threads, int64_t cluster);
   void endKernel();
-  /// Parameter 'number' of a kernel is a pointer to so many bytes of its own, at a multiple of
-  /// their number.
+  /// Declares that parameter 'number' of 'kernel', a pointer, is passed by value: 'bytes' bytes
+  /// that are aligned to 'bytes'.
   void passByValue(mlir::LLVM::LLVMFuncOp kernel, unsigned number, int64_t bytes);
 
   // ---- where this thread is ---------------------------------------------------------------------
@@ -44,95 +44,105 @@ public:
   Int warp() const { return *warpNumber; }
   /// The number of the block in the grid.
   Int block();
+  /// The barrier of all threads of the block.
   void barrier();
-  /// The same for the threads of a warp.
+  /// The barrier of all threads of a warp.
   void syncWarp();
 
   // ---- memory -----------------------------------------------------------------------------------
-  /// Shared memory of the block from 'offset' bytes on.
+  /// The place 'offset' bytes from the start of the block's shared memory.
   Place shared(Int offset, mlir::Type element);
-  /// The number of its byte `offset`.
+  /// The address of that place, as a number of the shared address space.
   Int sharedAddress(Int offset);
-  /// One element in its value type.
+  /// Loads one element and converts it to its value type.
   mlir::Value load(Place place);
   void store(mlir::Value value, Place place);
-  /// 'count' neighbours at once, in their value type. The first lies at a multiple of the bytes of
-  /// all.
+  /// Loads 'count' neighbours at once and converts them to their value type. Their address must be
+  /// a multiple of the bytes of all of them together.
   Values loadRun(Place place, int64_t count);
   void storeRun(mlir::ValueRange values, Place place);
-  /// Bits without conversion: 'type' as it lies in memory.
+  /// Loads a value of 'type' as it is in memory, without a conversion.
   mlir::Value loadAs(mlir::Type type, Place place, int64_t alignment);
 
   // ---- instructions of a warp: Instructions.cpp -------------------------------------------------
-  /// The value of the lane whose number differs by 'mask' in its bits; f32 or i32.
+  /// The value of the lane whose number is this lane's number xor 'mask'; f32 or i32.
   mlir::Value exchange(mlir::Value value, int64_t mask);
-  /// A bit for each lane, set where its 'condition' holds; i32.
+  /// An i32 with a bit for each lane, which is set if the lane's 'condition' holds.
   mlir::Value vote(mlir::Value condition);
-  /// 16 bytes from global to shared memory on their way; with 'bytes' (i32) the others are zeros.
+  /// Starts an asynchronous copy of 16 bytes from global to shared memory. With 'bytes' (i32), only
+  /// the first 'bytes' bytes are read, and the others become zeros.
   void copyAsync(Place to, Place from, mlir::Value bytes);
+  /// Makes this thread's copies since the last call a group.
   void commitCopies();
-  /// Waits until at most 'pending' groups of this thread's copies are on their way.
+  /// Waits until at most 'pending' groups of this thread's copies are unfinished.
   void waitForCopies(int64_t pending);
-  /// Four 8 x 8 matrices of 16-bit elements, each a pair of neighbours in one i32.
+  /// Loads four 8 x 8 matrices of 16-bit elements. Of each matrix, this thread gets a pair of
+  /// neighbours in one i32.
   Values loadMatrices(Place row, bool transposed);
-  /// Stores four such matrices as one instruction, on GPUs from sm_90 on: of each, this thread's
-  /// pair of 'values', which get the type of the place. Thread 8 i + r says where row r of matrix i
-  /// goes.
+  /// Stores four such matrices with one instruction, on GPUs from sm_90 on. Of each matrix, this
+  /// thread has a pair of 'values', which are converted to the element type of 'row'. The 'row' of
+  /// thread 8 i + r is where row r of matrix i is stored.
   void storeMatrices(mlir::ValueRange values, Place row);
-  /// sum + left * right of 16 x 8 x 16 elements: 4 and 2 registers of pairs, 4 of f32.
+  /// sum + left * right for 16 x 8 x 16 elements. 'left' has 4 registers with pairs of elements,
+  /// 'right' has 2, and 'sum' has 4 registers of f32.
   Values multiply(MmaType type, mlir::ValueRange left, mlir::ValueRange right, mlir::ValueRange sum);
-  /// That of the warp's first lane, below 2^31; the assembler then knows that all lanes have the
-  /// same.
+  /// The value of the warp's first lane, which must be below 2^31. The assembler then knows that
+  /// all lanes have the same value.
   Int uniform(Int value);
 
   // ---- instructions of a warpgroup: Instructions.cpp --------------------------------------------
-  /// sums + left * right of 64 x 'columns' x 16 elements, under way; sums are a structure of f32.
+  /// Starts the asynchronous product sums + left * right of 64 x 'columns' x 16 elements. 'sums'
+  /// and the result are structures of f32.
   mlir::Value startProduct(MmaType type, SharedOperand left, SharedOperand right, int64_t columns, mlir::Value sums);
-  /// Before products, after registers of their sums were set.
+  /// Needed before a product if registers of its sums have been written.
   void fenceProducts();
+  /// Makes the products since the last call a group.
   void commitProducts();
-  /// Waits until at most 'pending' groups of this warp's products are under way.
+  /// Waits until at most 'pending' groups of this warp's products are unfinished.
   void waitForProducts(int64_t pending);
-  /// Waits for all of them, and gives the sums, which nobody may use before.
+  /// Waits for all products and returns their sums. The sums must not be used before.
   mlir::Value waitForSums(mlir::Value sums);
-  /// What this thread has written to shared memory is there for tensor cores that read it.
+  /// Makes this thread's writes to shared memory visible to tensor cores and tensor copies.
   void fenceProxy();
 
   // ---- copies of boxes: Instructions.cpp --------------------------------------------------------
-  /// An mbarrier, whose phases end with so many arrivals and all bytes that were announced.
+  /// Initialises an mbarrier. A phase of it ends when 'arrivals' threads have arrived and all
+  /// announced bytes have been copied.
   void startMbarrier(Place mbarrier, int64_t arrivals);
-  /// Behind all of them, for tensor copies to see them.
+  /// After the last startMbarrier: tensor copies see the mbarriers from here on.
   void fenceMbarriers();
   void arrive(Place mbarrier);
-  /// The same, and 'bytes' will come.
+  /// Arrives, and announces that 'bytes' bytes will be copied.
   void arriveExpecting(Place mbarrier, int64_t bytes);
-  /// Waits until the phase with this 'parity' (i32) has ended; the one before the first has parity
-  /// 1.
+  /// Waits until the phase with this 'parity' (i32) has ended. The first phase has parity 0, so a
+  /// wait for parity 1 returns at once until the first phase ends.
   void waitForPhase(Place mbarrier, mlir::Value parity);
-  /// The box of 'map' with this corner is on its way; its bytes arrive at 'mbarrier'. It goes to
-  /// the same place of each of the 'blocks' of the cluster (i16), or of this one where they are
-  /// null.
+  /// Starts to copy the box of 'map' whose corner is at 'row' and 'column'. Its bytes count for
+  /// 'mbarrier'. 'blocks' (i16) has a bit for each block of the cluster that gets the box, at the
+  /// same offset of its shared memory. If it is null, only this block gets the box.
   void copyBox(Place to, mlir::Value map, Int row, Int column, Place mbarrier, mlir::Value blocks);
-  /// The same from shared memory; a thread's boxes are a group. Columns and rows behind the ends of
-  /// the map are left out.
+  /// Starts to copy a box from shared memory to that corner. Columns and rows beyond the ends of
+  /// the map are not written.
   void storeBox(Place from, mlir::Value map, Int row, Int column);
+  /// Makes this thread's stores of boxes since the last call a group.
   void commitStores();
-  /// Waits until none of this thread's boxes has to be read from shared memory.
+  /// Waits until all boxes of this thread's stores have been read from shared memory.
   void waitForStores();
-  /// True for one thread of the warp, all of whose threads have to be here; i1.
+  /// An i1 that is true for one thread of the warp. All threads of the warp must call it.
   mlir::Value elect();
 
   // ---- clusters of blocks: Instructions.cpp -----------------------------------------------------
-  /// For all threads of the cluster.
+  /// The barrier of all threads of the cluster.
   void clusterBarrier();
-  /// The number (i32) of the same place in the shared memory of block 'rank' (i32) of the cluster.
+  /// The address (i32) of the same offset in the shared memory of block 'rank' (i32) of the
+  /// cluster.
   mlir::Value mapShared(Place place, mlir::Value rank);
-  /// At an mbarrier that such a number says.
+  /// Arrives at an mbarrier whose address 'mapShared' returned.
   void arriveAt(mlir::Value mbarrier);
 
-  /// A number that code changes as it goes; it lies in a register.
+  /// A variable that the code may overwrite. It is kept in a register.
   Place variable();
-  /// A structure of values, and its fields.
+  /// Makes a structure of values; 'unpack' returns its fields.
   mlir::Value pack(mlir::ValueRange fields);
   Values unpack(mlir::Value structure);
 

@@ -31,7 +31,7 @@ LogicalResult KernelContext::bindArguments(LLVM::LLVMFuncOp function, ArrayRef<T
   return bound;
 }
 
-/// Those that use the mbarriers first stand behind the barrier with which a product starts.
+/// The first uses of the mbarriers come after the barrier with which a product starts.
 void KernelContext::prepareBoxes() {
   warp = e.uniform(e.warp()); // here, where the assembler sees that no thread of a warp is elsewhere
   boxPosition = e.variable();
@@ -153,7 +153,7 @@ void KernelContext::walkRow(const View &view, Int row, Int first, int64_t slots,
 
 Int KernelContext::scratch(int64_t bytes) {
   finishStores();
-  int64_t start = prefetching ? behindRing : first;
+  int64_t start = prefetching ? afterRing : first;
   allocated = std::max(allocated, start + static_cast<int64_t>(llvm::alignTo(bytes, 16)));
   return e.integer(start);
 }

@@ -9,27 +9,28 @@
 #include <functional>
 
 namespace logitile::cuda {
-/// A tile as this thread sees it: values of its own, or how to get an element.
+/// A tile as this thread sees it: the values of the thread's elements, or functions that read
+/// elements.
 struct Tile {
   TileType type;
   CodeBuilder::Values values;                  // of the thread's elements, row slot by row slot
   std::function<mlir::Value(Int, Int)> read;   // (row, column): set where there are no values
-  /// The same for 'run' columns at once, from a multiple of it on.
+  /// Reads 'run' columns at once. The first column must be a multiple of 'run'.
   std::function<CodeBuilder::Values(Int, Int)> readRun = {};
   int64_t run = 1;
-  /// The values are those of line `thread`, one for each thread, in a kernel whose other tiles are
-  /// fragments.
+  /// Each thread has the value of one line, which has the thread's number. The kernel's other tiles
+  /// are cut into fragments.
   bool isOwned = false;
-  LoadOp source = {};                          // set: nothing was loaded; the one store copies from view to view
+  LoadOp source = {};                          // set: the tile was not loaded, because its only use is a store that copies from view to view
 };
 
-/// This block of a pair, in a kernel with such products. Where the other one has no task, or an
-/// operand of either is not copied as boxes, both are alone.
+/// This block's part in a pair of blocks that share an operand. If the other block has no task, or
+/// an operand of either block cannot be copied as boxes, they share nothing: both are alone.
 struct Pair {
   Int rank;             // 0 or 1
   mlir::Value isShared; // i1: whether the two are not alone
   mlir::Value blocks;   // i16, a bit for each block that gets what this one copies of the shared operand
-  mlir::Value reader;   // i32, in the shared memory of the other one that reads: its mbarriers. Alone, it is this block
+  mlir::Value reader;   // i32: where the mbarriers of the other block are; of this block if it is alone
 };
 
 class KernelContext;
@@ -42,7 +43,7 @@ mlir::LogicalResult convertMap(KernelContext &k, MapOp op);                     
 mlir::LogicalResult convertUpdateState(KernelContext &k, UpdateStateOp op);       // RowState.cpp
 mlir::LogicalResult convertProject(KernelContext &k, ProjectOp op);               // Contractions.cpp
 mlir::LogicalResult convertContract(KernelContext &k, ContractOp op);             // Contractions.cpp
-/// Asks for boxes of the tile that 'op' makes first, before the loop that it is in.
+/// Before the loop that 'op' is in: requests the boxes of the first tile that 'op' computes.
 mlir::LogicalResult startTiles(KernelContext &k, ProjectOp op);                   // Contractions.cpp
 mlir::LogicalResult convertContractSparse(KernelContext &k, ContractSparseOp op); // Sparse/Terms.cpp
 mlir::LogicalResult convertSparseTerms(KernelContext &k, SparseTermsOp op);       // Sparse/Terms.cpp
@@ -56,103 +57,110 @@ mlir::LogicalResult convertScatterTerms(KernelContext &k, ScatterTermsOp op);   
 
 class KernelContext : public KernelTiles<KernelContext, Emitter, Tile> {
 public:
-  /// The buffers 'workspace' are ours.
+  /// 'workspace': the buffers that are in the workspace, not in the caller's memory.
   KernelContext(KernelOp kernel, Emitter &emitter, const Sharing &sharing, const Pipeline &pipeline, const Buffers &workspace)
       : KernelTiles(kernel, emitter), threads(emitter, sharing), stages(pipeline.stages), prefetching(pipeline.prefetching),
-        workspace(workspace), first(pipeline.first), behindRing(pipeline.bytes), allocated(pipeline.bytes) {}
+        workspace(workspace), first(pipeline.first), afterRing(pipeline.bytes), allocated(pipeline.bytes) {}
 
   Threads threads;
   const int64_t stages; // of a pipeline
   const ProjectOp prefetching;
 
-  /// Behind what the ops of the kernel know, the function takes two arguments for each of 'maps'
-  /// (KernelPlan).
+  /// After the arguments that the ops of the kernel know, the function takes two more for each of
+  /// 'maps' (KernelPlan).
   mlir::LogicalResult bindArguments(mlir::LLVM::LLVMFuncOp function, llvm::ArrayRef<TensorMap> maps);
-  /// The tensor map of an operand, and the column of its view with which it begins; beyond all
-  /// columns where this launch has none.
+  /// The tensor map of an operand, and the column of its view at which the map begins. If this
+  /// launch has no such map, that column is larger than any column.
   struct BoundMap {
     mlir::Value map;
     Int firstColumn;
     mlir::Value isThere() const { return isLess(firstColumn, int64_t(1) << 32); } // i1
   };
   BoundMap mapOf(mlir::Operation *product, bool isRight) const { return findMap(tensorMapOf(product, isRight)); }
-  /// That of a store; none where it does not write boxes.
+  /// The map of a store; none if the store does not write boxes.
   std::optional<BoundMap> mapOf(StoreOp store) const;
-  /// Waits for boxes that this thread writes from shared memory, before that is used again.
+  /// Waits until the boxes that this thread stores have been read from shared memory, so that the
+  /// memory can be used again.
   void finishStores();
-  /// Where the next block that is copied as boxes goes, and the mbarriers of a stage: for threads
-  /// that wait for its block, and for who copies the next one there (Products/BoxCopies.h). Only in
-  /// kernels with maps.
+  /// The position in the ring of stages to which the next block is copied as boxes
+  /// (Products/BoxCopies.h). Only in kernels with maps.
   std::optional<Place> boxPosition;
-  /// The number of this warp, which its threads have agreed upon. Only in kernels with maps.
+  /// The number of this warp, as a value that the assembler knows to be the same in all its
+  /// threads. Only in kernels with maps.
   std::optional<Int> warp;
   /// Whether warpgroups multiply: only then are there maps.
   bool isOfWarpgroups() const { return warp.has_value(); }
   static constexpr int64_t kMbarrierBytes = 8;
+  /// The two mbarriers of a stage. Threads wait at 'arrival' until the stage's block is there. The
+  /// thread that copies waits at 'departure' until all warps have read it.
   Place arrival(Int slot) { return e.shared(slot * kMbarrierBytes, e.i64); }
   Place departure(Int slot) { return arrival(slot + stages); }
-  /// How many tokens the launch has at most, of which only some may count.
+  /// The most tokens that the launch may have. Fewer of them may count.
   std::optional<Int> mostTokens;
-  /// Whether maps may be used for rows before 'last' of an operand that ends with the tokens, 'end'
-  /// (i1). They are for all tokens that the launch may have: behind those that count there are
-  /// others, which nobody has written.
+  /// Whether (i1) maps may be used for the rows before 'last' of an operand that ends with the
+  /// tokens, at 'end'. Maps include all tokens that the launch may have. Rows after the tokens that
+  /// count have not been written.
   mlir::Value haveTokens(Int last, Int end);
-  /// In kernels whose products are of pairs of blocks.
+  /// Only in kernels in which pairs of blocks share operands.
   std::optional<Pair> pair;
 
   // ---- tiles ------------------------------------------------------------------------------------
   int64_t rowSlots(TileType type) const { return type.getExtent(0) == 1 ? 1 : turnRows ? turnRows : threads.sharing.rowSlots(); }
   int64_t columnSlots(TileType type) const { return type.getExtent(1) == 1 ? 1 : threads.sharing.columnSlots(); }
-  /// The element of a thread's slots; tiles with one row or column repeat it.
+  /// The element at these slots of the thread. A tile with one row or one column has the same
+  /// element at all slots along that dimension.
   mlir::Value element(const Tile &tile, int64_t rowSlot, int64_t columnSlot);
   /// All elements of one row slot, read at once where they are neighbours in memory.
   CodeBuilder::Values elementsOf(const Tile &tile, int64_t rowSlot);
-  /// Columns of a thread that one load or store of 'view' has, for a tile from column 'first' on.
-  /// In the workspace rows begin at multiples of kVectorBytes, and are padded to them; elsewhere a
-  /// row may begin anywhere.
+  /// The number of columns that one load or store of 'view' may have, for a tile that begins at
+  /// column 'first'. In the workspace, rows begin at multiples of kVectorBytes and are padded.
+  /// Elsewhere, rows may begin anywhere.
   int64_t runOf(const View &view, mlir::Value first) const;
-  /// The same for the caller's memory where isAligned() holds: 1 where a run might reach behind the
-  /// end of a row.
+  /// The same for the caller's memory if isAligned() holds. It is 1 if a longer run might reach
+  /// beyond the end of a row.
   int64_t runIfAligned(const View &view, mlir::Value first) const;
-  /// Whether 'view' is memory of the workspace with such rows.
+  /// Whether 'view' is in the workspace and has such padded rows.
   bool isPadded(const View &view) const;
-  /// Whether all rows of 'view' begin at multiples of 'bytes', and neighbours lie side by side.
+  /// Whether (i1) all rows of 'view' begin at multiples of 'bytes', and the elements of a row are
+  /// neighbours in memory.
   mlir::Value isAligned(const View &view, int64_t bytes);
-  /// Where a run begins.
+  /// Where a run of columns begins.
   Place placeOfRun(const View &view, Int row, Int column) { return e.at(view.base, row * view.stride0 + column); }
-  /// Calls 'visit' with each column slot of this thread and its place in a row of 'view', of a tile
-  /// from column 'first' on. Each address follows from the one before: few of them lie in registers
-  /// at a time. Columns from 'end' on have the tile's first place.
+  /// Calls 'visit' with each column slot of this thread and with its place in a row of 'view', for
+  /// a tile that begins at column 'first'. Each address is computed from the one before, so few
+  /// addresses take registers at the same time. For columns from 'end' on, the place is that of the
+  /// tile's first column.
   void walkRow(const View &view, Int row, Int first, int64_t slots, std::optional<Int> end,
                llvm::function_ref<void(int64_t slot, Place place)> visit);
-  /// The row slots are 'rows' of those of the thread, from 'first' on (RowLoop.h), until the turn
-  /// ends.
+  /// From here to leaveTurn, the thread's row slots are only those of a turn (RowLoop.h): 'rows' of
+  /// them, starting at 'first'.
   void enterTurn(Int first, int64_t rows) { threads.shiftRows(first), turnRows = rows; }
   void leaveTurn() { enterTurn(e.integer(0), 0); }
-  /// Whether tiles of one column are one value for each thread, the row of its number.
+  /// Whether a tile of this type has one column, of which each thread has one value: that of the
+  /// row with the thread's number.
   bool isOwned(TileType type) const;
 
   // ---- how far views go -------------------------------------------------------------------------
   /// The number of entries in dimension 'dim' of 'view'; a dimension of '?' ends with the tokens of
   /// the launch.
   mlir::FailureOr<Int> end(mlir::Operation *op, const View &view, unsigned dim);
-  /// Whether a tile of 'count' entries from 'first' on may reach past the end.
+  /// Whether a tile of 'count' entries that begins at 'first' may reach past the end of the view.
   bool mayClip(const View &view, unsigned dim, mlir::Value first, int64_t count) const;
-  /// Calls 'body' once, or where columns may be clipped twice: for tiles that are whole and for the
-  /// one at the end. Returns its values, of 'types'.
+  /// Calls 'body' once; or twice if columns may be clipped: for whole tiles, and for the tile at
+  /// the end. Returns the values of 'body', which have 'types'.
   CodeBuilder::Values splitTail(bool mayClip, Int first, int64_t count, Int end, mlir::TypeRange types,
                                 llvm::function_ref<CodeBuilder::Values(bool isTail)> body);
 
-  /// Memory whose tiles threads read where they use them, and where those past the end read an
-  /// entry of another thread.
+  /// Memory from which threads read elements at each use. Threads whose entries are past the end
+  /// read an entry of another thread there.
   llvm::SmallDenseSet<mlir::StringAttr> readPastEnds;
 
   // ---- shared memory ----------------------------------------------------------------------------
-  /// Where the memory starts that pipelines, row states and sums use one after the other. Each
-  /// starts with a barrier: whoever used it before is done.
+  /// The start of the memory that pipelines, row states and sums use one after the other. Each use
+  /// begins with a barrier, so that the use before it has ended.
   Int ring() { return e.integer(first); }
-  /// The same for an op that takes so many bytes of it. Where stages are filled between two
-  /// products, ops share memory behind them.
+  /// The start of memory for an op that needs 'bytes' of it. If stages may be filled between two
+  /// products, that memory comes after the stages; else it is the stages' own memory.
   Int scratch(int64_t bytes);
   int64_t sharedBytes() const { return allocated; }
 
@@ -170,20 +178,21 @@ private:
   mlir::FailureOr<CodeBuilder::Values> startOf(mlir::scf::ForOp loop);
 
   int64_t longestRun(const View &view, mlir::Value first) const;
-  /// Binds the variables of 'forall', which has two axes, for task number 'task': in groups of
-  /// 'rows' steps of the first axis, of which each goes through the second axis. A task has
-  /// 'together' of those steps. Returns whether there is such a task.
+  /// Binds the variables of 'forall', which has two axes, for task number 'task'. Tasks are in
+  /// groups of 'rows' steps of the first axis. Each group goes through the whole second axis. A
+  /// task has 'together' steps of the first axis. Returns whether there is such a task.
   mlir::Value bindInGroups(mlir::scf::ForallOp forall, int64_t rows, int64_t together, Int task);
 
   BoundMap findMap(const TensorMap &map) const;
   void prepareBoxes();
-  /// The rest of a task of pairs, whose variables are bound to those of block 0: this block, and
-  /// whether it has a task. Fails with an error where the blocks would not share right operands.
+  /// Sets up 'pair' for a task of two blocks, and returns whether this block has a task. Before,
+  /// the variables are bound as for block 0. Fails with an error if the blocks would not share
+  /// right operands.
   mlir::FailureOr<mlir::Value> bindPair(mlir::scf::ForallOp forall, mlir::Value isThere); // Pairs.cpp
   mlir::FailureOr<mlir::Value> findShared(mlir::scf::ForallOp forall);                    // Pairs.cpp
 
   const Buffers &workspace;
-  const int64_t first, behindRing;
+  const int64_t first, afterRing;
   int64_t allocated;
   llvm::SmallVector<std::pair<TensorMap, BoundMap>> maps;
   bool storesBoxes = false;

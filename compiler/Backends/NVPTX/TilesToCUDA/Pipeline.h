@@ -4,16 +4,17 @@
 #include "compiler/Backends/NVPTX/Sharing.h"
 
 namespace logitile::cuda {
-/// How many blocks are on their way, and the shared memory that they take, in a kernel with
-/// contractions. Where products are of warpgroups, 'first' bytes of it are before the first stage:
-/// the mbarriers.
+/// The pipeline of a kernel with contractions: how many blocks of operands are copied ahead, and
+/// the shared memory for them. In products of warpgroups, the mbarriers take the 'first' bytes,
+/// before the first stage.
 struct Pipeline {
   int64_t stages = 0, first = 0, bytes = 0;
-  /// A product of the loop over tiles whose next tile's boxes are asked for before this tile is
-  /// made use of: other ops of the kernel leave the stages alone. Null where there is none.
+  /// A product in a loop over tiles that requests the boxes of the next tile before this tile is
+  /// used. So other ops of the kernel must not use the memory of the stages. Null if there is no
+  /// such product.
   ProjectOp prefetching;
-  /// For blocks of 'threads'. Fails with an error at an op whose blocks do not fit 'limit' bytes of
-  /// shared memory.
+  /// The pipeline for blocks of 'threads' threads. Fails with an error at an op whose blocks of
+  /// operands do not fit in 'limit' bytes of shared memory.
   static mlir::FailureOr<Pipeline> get(KernelOp kernel, int64_t threads, int64_t limit);
 };
 } // namespace logitile::cuda

@@ -53,8 +53,8 @@ Int TurnLines::rowOf(Int line) const {
 PassedTiles::PassedTiles(KernelContext &k, Operation *op, ValueRange operands) : k(k), operands(operands) {
   for (auto [place, value] : llvm::enumerate(operands)) {
     const Tile &tile = k.tile(value);
-    bool goesRound = !tile.values.empty() && !tile.isOwned && tile.type.getExtent(0) > 1;
-    if (goesRound && value.getParentBlock() == op->getBlock() && !isLastUse(value, op))
+    bool rotates = !tile.values.empty() && !tile.isOwned && tile.type.getExtent(0) > 1;
+    if (rotates && value.getParentBlock() == op->getBlock() && !isLastUse(value, op))
       places.push_back(place);
   }
 }

@@ -4,21 +4,23 @@
 #include "compiler/Backends/NVPTX/TilesToCUDA/KernelContext.h"
 
 namespace logitile::cuda {
-/// Goes through the rows of a thread in turns of two, or of one where a row has much code. The code
-/// of a turn is there once, in a loop, and only the values of its own rows are computed with at a
-/// time. Registers cannot be indexed, so the values of a tile go round as the arguments of the
-/// loop: each turn takes those at the front, and appends the values that it computed, or that it
-/// took unchanged, at the end.
+/// Goes through the rows of a thread in turns. A turn handles two rows, or one row if the region
+/// has many ops. The code of a turn exists once, in a loop. A turn needs the values of its own rows
+/// only, but registers cannot be indexed by the loop's counter. So the values of a tile are
+/// arguments of the loop and rotate through them. Each turn reads the values at the front. At the
+/// end it appends the values that it computed, or the values that it read if it did not change
+/// them.
 class RowLoop {
 public:
   explicit RowLoop(KernelContext &k) : k(k) {}
 
-  /// Turns read 'tile'. If it 'isDead' afterwards, the values that turns make may take the place of
-  /// its own.
+  /// Turns read 'tile'. 'isDead': nothing reads the tile after the loop, so its values may be
+  /// replaced by values that turns compute.
   void take(const Tile &tile, bool isDead = false) { tiles.push_back(tile), dead.push_back(isDead); }
-  /// Turns append the values of their rows to 'results', which in the end has those of all rows.
+  /// Each turn appends the values of its rows to 'results'. After the loop, the result has the
+  /// values of all rows.
   void make(TileType type);
-  /// Turns do for each element what is in 'region'.
+  /// Turns evaluate 'region' for each element: its size decides how many rows a turn handles.
   void compute(mlir::Region &region);
   /// Turns may change 'carried'.
   void carry(mlir::ValueRange values) { carried.assign(values.begin(), values.end()); }
@@ -26,14 +28,16 @@ public:
   /// Emits all turns. In 'body' the context's row slots are those of one turn.
   void run(llvm::function_ref<void()> body);
 
-  llvm::SmallVector<Tile> tiles;                // in a turn: with the values of its rows; afterwards those that went round unchanged
+  /// The tiles that turns read. In a turn, each has the values of the turn's rows. After the loop,
+  /// the tiles that no result replaced have the values that the loop returned.
+  llvm::SmallVector<Tile> tiles;
   llvm::SmallVector<CodeBuilder::Values> results;
   CodeBuilder::Values carried;
 
 private:
-  /// Values that go round.
+  /// Values that rotate through the loop's arguments.
   struct Ring {
-    int64_t tile = -1, result = -1; // whose they are; -1: nobody's
+    int64_t tile = -1, result = -1; // the tile, and the result, whose values these are; -1: none
     CodeBuilder::Values values;
   };
   void formRings();
@@ -42,7 +46,7 @@ private:
   KernelContext &k;
   llvm::SmallVector<bool> dead;
   llvm::SmallVector<TileType> types; // of the results
-  int64_t rowsOfTurn = 2;            // g and g + 8: what a fragment has
+  int64_t rowsOfTurn = 2;            // rows g and g + 8, as in a fragment of a tensor core
   llvm::SmallVector<Ring> rings;
 };
 
@@ -51,9 +55,9 @@ private:
 class TurnLines {
 public:
   static constexpr int64_t kMostSlots = 2, kRowsOfFragment = 8;
-  /// In a turn.
+  /// To be constructed in the body of a turn.
   explicit TurnLines(KernelContext &k);
-  /// What shared memory for 'columns' values of each line of any turn has to hold.
+  /// The most lines that any turn has: the size of shared memory that has a slot for each line.
   static int64_t most(const Sharing &sharing) { return sharing.warpRows * kMostSlots * kRowsOfFragment; }
   int64_t count() const { return k.threads.sharing.warpRows * slots * kRowsOfFragment; }
   int64_t countSlots() const { return slots; }
@@ -74,23 +78,25 @@ bool isLong(mlir::Region &region);
 /// another comparison takes little time.
 bool isMostlyFunctions(mlir::Region &region);
 
-/// Whether no op behind 'op' uses 'value'.
+/// Whether no op after 'op' uses 'value'.
 bool isLastUse(mlir::Value value, mlir::Operation *op);
 
-/// Operands of an op whose values go round in its loop and are used again behind it. From there on
-/// they are what the loop gave back: else both would take registers.
+/// The operands of an op that its RowLoop passes through unchanged and that later ops use too.
+/// After the loop, later ops use the values that the loop returns, not the values from before the
+/// loop. If they used the earlier values, both copies would take registers.
 class PassedTiles {
 public:
   PassedTiles(KernelContext &k, mlir::Operation *op, mlir::ValueRange operands);
-  /// After the loop that took the operands, in this order: the values of all passed ones.
+  /// The values of all these operands, one operand after the other, as 'loop' returned them. 'loop'
+  /// has taken the operands in the same order.
   CodeBuilder::Values valuesOf(const RowLoop &loop) const;
-  /// Values of this kind are theirs.
+  /// Makes 'passed', in the order of 'valuesOf', the values of these operands.
   void set(mlir::ValueRange passed) const;
   llvm::SmallVector<mlir::Type> types() const;
 
 private:
   KernelContext &k;
   llvm::SmallVector<mlir::Value> operands;
-  llvm::SmallVector<size_t> places; // of those that are passed, among the operands
+  llvm::SmallVector<size_t> places; // the positions of these tiles among the op's operands
 };
 } // namespace logitile::cuda

@@ -33,8 +33,8 @@ StagedRows::StagedRows(KernelContext &k, Type element)
 
 void StagedRows::store(ArrayRef<Row> rows) {
   const int64_t count = k.threads.sharing.blockColumns() / kRun, pitch = pitchOf(k.threads.sharing);
-  // Rows begin at multiples of a line, so chunks trade places in the last bits alone: what is
-  // further behind is a constant.
+  // Rows begin at multiples of a line, so chunks trade places in the last bits alone: what comes
+  // after these bits is a constant.
   auto placesFrom = [&](Int start) {
     SmallVector<Place> places;
     for (int64_t chunk = 0; chunk < std::min(count, kChunksOfLine); chunk += kQuad)

@@ -1,6 +1,7 @@
-// StagedRows.h - writes rows of fragments to memory. A thread has pairs of neighbours, which would
-// fill only a quarter of the widest store. So the four threads of a row exchange pairs through
-// shared memory, and write runs of eight; or boxes are written from there.
+// StagedRows.h - writes rows of fragments to memory. A thread has pairs of neighbouring elements. A
+// pair fills only a quarter of the widest store. So the four threads of a row exchange pairs
+// through shared memory, and each of them writes a run of eight elements. Or tensor copies write
+// boxes from shared memory.
 #pragma once
 #include "compiler/Backends/NVPTX/TilesToCUDA/KernelContext.h"
 
@@ -9,24 +10,24 @@ class StagedRows {
 public:
   /// Columns of a thread's run.
   static constexpr int64_t kRun = 8;
-  /// Whether rows of 'tile' should go to 'view' like this, from column 'first' on, where runs of it
-  /// are aligned: those of warpgroups. Blocks of mma.sync have short rows, of which a thread has
-  /// many: there it takes longer.
+  /// Whether rows of 'tile' should be written to 'view', from column 'first' on, in this way if the
+  /// runs are aligned. That is so for tiles of warpgroups. In kernels with mma.sync a thread has
+  /// many short rows, for which this way takes longer.
   static bool suit(const KernelContext &k, const Tile &tile, const View &view, mlir::Value first);
 
-  /// Elements have 16 bits. Behind a barrier, where other ops have used the same memory.
+  /// Elements have 16 bits. Construct it after a barrier where other ops have used the same memory.
   StagedRows(KernelContext &k, mlir::Type element);
-  /// One row slot: all elements of this thread. Where its row 'isThere', its part goes to the row
-  /// that begins, for the tile, at 'to'.
+  /// One row slot: all elements of it that this thread has. If 'isThere', the row exists, and its
+  /// columns of the tile are written from 'to' on.
   struct Row {
     CodeBuilder::Values elements;
     mlir::Value isThere;
     std::function<Place()> to;
   };
-  /// All rows of this thread, once. Every thread of a warp has to be here.
+  /// Writes all rows of this thread. It is called once, by all threads of a warp.
   void store(llvm::ArrayRef<Row> rows);
-  /// The same, as boxes of a tensor map: to the tile from 'row' and 'column' on, whose rows of this
-  /// warp are there.
+  /// The same with boxes of a tensor map. The tile begins at 'row' and 'column', and all rows of
+  /// this warp exist.
   void storeBoxes(llvm::ArrayRef<Row> rows, const KernelContext::BoundMap &map, Int row, Int column);
 
 private:
@@ -34,6 +35,7 @@ private:
   Emitter &e;
   const mlir::Type element;
   Int ofWarp;      // where the memory of this warp begins
-  Int chunks, runs; // where the row of a matrix goes that this thread says, and where its first run lies
+  Int chunks; // where the row of a matrix is stored whose address this thread provides
+  Int runs;   // where this thread's first run is
 };
 } // namespace logitile::cuda

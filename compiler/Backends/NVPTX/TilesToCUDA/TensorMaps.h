@@ -4,18 +4,20 @@
 #include "compiler/Backends/NVPTX/Sharing.h"
 
 namespace logitile::cuda {
-/// The bytes of a tensor map, which is also what its address is a multiple of.
+/// The bytes of a tensor map. Its address is a multiple of this number too.
 inline constexpr int64_t kTensorMapBytes = 128;
 
-/// Of the view that is an argument of the kernel, boxes of some neighbours in memory and some rows.
+/// A tensor map of the view that is argument 'argument' of the kernel. Its boxes have 'rows' rows
+/// of 'columns' neighbours in memory.
 struct TensorMap {
   unsigned argument;
   int64_t columns, rows;
   bool operator==(const TensorMap &) const = default;
 };
 
-/// How a block of 16-bit elements lies in shared memory for a warpgroup, 'outer' entries by 'depth'
-/// steps of the shared axis: boxes one behind the other, of lines of up to 8 chunks of 16 bytes.
+/// The layout in shared memory of a block of 16-bit elements that a warpgroup multiplies. The block
+/// has 'outer' entries by 'depth' entries of the shared axis. It consists of 'count' boxes, one
+/// after the other. A box has 'lines' lines of up to 8 chunks of 16 bytes.
 struct Boxes {
   static constexpr int64_t kPerChunk = 8; // elements
   int64_t lines, chunks, count;
@@ -23,14 +25,14 @@ struct Boxes {
   int64_t columns() const { return chunks * kPerChunk; }
 };
 
-/// Whether an operand's boxes have half of its lines: those that one block of a pair copies.
+/// Whether a box of an operand has half of its lines, because each block of a pair copies one half.
 bool isHalved(mlir::Operation *product, bool isRight);
-/// That of an operand of a product of warpgroups.
+/// The tensor map of an operand of a product of warpgroups.
 TensorMap tensorMapOf(mlir::Operation *product, bool isRight);
-/// That of a store of what warpgroups make, in boxes of the rows of a warp; none where it takes
-/// another way. Elements have 16 bits, rows are those of the tile, and nothing else of the kernel
-/// uses the memory.
+/// The tensor map of a store of a warpgroup's tile, in boxes with the rows of a warp. None if the
+/// store cannot write boxes: elements must have 16 bits, rows must be those of the tile, and no
+/// other op of the kernel may use the memory.
 std::optional<TensorMap> tensorMapOf(StoreOp store);
-/// Those of a kernel, in the order of its parameters.
+/// The tensor maps of a kernel, in the order of its parameters.
 llvm::SmallVector<TensorMap> tensorMapsOf(KernelOp kernel);
 } // namespace logitile::cuda

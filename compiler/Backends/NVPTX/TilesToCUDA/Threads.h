@@ -11,14 +11,14 @@ public:
 
   const Sharing sharing;
   Int warpRow, warpColumn; // of this thread's warp
-  Int group, quad;         // g and q
+  Int group, quad;         // g and q of Sharing.h
   /// Row and column of an element in the tile.
   Int row(int64_t slot) const;
-  /// The row of slot 0 is that of slot 'first' from here on.
+  /// From here on, slot 0 means the thread's row slot 'first', and so on.
   void shiftRows(Int first) { slotShift = first; }
   Int column(int64_t slot) const;
   Int column(Int slot) const;
-  /// How far the column of a slot is from that of slot 0.
+  /// The distance of a slot's column from that of slot 0.
   int64_t distance(int64_t slot) const { return slot / sharing.neighbours * (4 * sharing.neighbours) + slot % sharing.neighbours; }
 
 private:

@@ -32,7 +32,7 @@ def _of_output(result: TracedResult, leading: Sequence[str], position: int) -> l
     """The dimensions of an output; those after the tokens are whole on every device."""
     if not result.is_per_token:
         return []
-    return [*leading, *(f"o{position}_{axis}" for axis in range(len(result.behind)))]
+    return [*leading, *(f"o{position}_{axis}" for axis in range(len(result.trailing)))]
 
 
 def _listed(arrays: Sequence[Sequence[str]]) -> str:

@@ -56,7 +56,7 @@ def _shape_of(result: TracedResult, call: KeyedCall, operands: Sequence[Any]) ->
     if result.like is not None:
         return operands[result.like].shape
     first = operands[0]
-    return (*first.shape[: first.ndim - call.rest], *result.behind) if result.is_per_token else ()
+    return (*first.shape[: first.ndim - call.rest], *result.trailing) if result.is_per_token else ()
 
 
 def _aval(like: Any, shape: Sequence[Any], dtype: Any) -> Any:

@@ -105,15 +105,15 @@ def _sums(values: Any, ids: Any, count: int) -> Any:
     flat, places = flat[order], jnp.arange(flat.size)
 
     def doubled(step: Any, totals: Any) -> Any:
-        before = places - (1 << step)
-        left = jnp.maximum(before, 0)
-        return totals + jnp.where((before >= 0) & (flat[left] == flat), totals[left], 0)
+        earlier = places - (1 << step)
+        left = jnp.maximum(earlier, 0)
+        return totals + jnp.where((earlier >= 0) & (flat[left] == flat), totals[left], 0)
 
     steps = (flat.size - 1).bit_length()
     totals = jax.lax.fori_loop(0, steps, doubled, values.reshape(-1)[order].astype(kind))
-    behind = jnp.searchsorted(flat, jnp.arange(count), side="right")
-    before = jnp.searchsorted(flat, jnp.arange(count), side="left")
-    sums = jnp.where(behind > before, totals[behind - 1], 0)
+    end = jnp.searchsorted(flat, jnp.arange(count), side="right")
+    begin = jnp.searchsorted(flat, jnp.arange(count), side="left")
+    sums = jnp.where(end > begin, totals[end - 1], 0)
     return jnp.where(flat[-1] >= count, jnp.nan if kind == jnp.float32 else -1, sums)
 
 

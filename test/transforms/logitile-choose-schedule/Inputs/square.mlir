@@ -1,5 +1,6 @@
-// sum z^2 - a, with the gradient 2 z up: one sweep, one finish, and a gradient that reads the logits again. Tests put in
-// $ELEMENT of hidden and weight, $GRADIENTS that are wanted, and $PLAN, the rest of the request.
+// sum z^2 - a, with the gradient 2 z up: one sweep, one finish, and a gradient that reads the
+// logits again. Tests put in $ELEMENT of hidden and weight, $GRADIENTS that are wanted, and $PLAN,
+// the rest of the request.
 module attributes {logitile.request = #logitile.request<projections = [#logitile.projection<"z", hidden = 512, element = $ELEMENT>], dense = {},
     gradients = [$GRADIENTS], $PLAN, target = "cpu:avx2", threads = 4>} {
   logitile.program @square vocab 30000 outputs [#logitile.output<"loss" : f32 is <@loss[0]>>] indices [] checked [] {

@@ -4,15 +4,17 @@
 #include "compiler/Backends/CPU/TilesToCPU/KernelContext.h"
 
 namespace logitile::cpu {
-/// The left operand of one block as microkernels read it: element (row, k) in units of one f32 or
-/// of a pair of bf16.
+/// The left operand of one block in the layout that microkernels read. Elements are one f32, or a
+/// pair of bf16.
 struct LeftBlock {
   Place base;
   Int stride;  // from row to row
-  bool kMajor; // the rows that a microkernel takes lie step by step, in the memory that row by row they would take
+  /// The rows that one microkernel reads are stored step by step of the shared axis, not row by
+  /// row. They take the same memory either way.
+  bool kMajor;
 };
 
-/// Memory that the next block will read: 'rows' of 'bytes' each.
+/// Memory that the next block will read: 'rows' rows of 'bytes' bytes each.
 struct NextRows {
   Place first;
   Int stride; // from row to row, in elements
@@ -21,21 +23,22 @@ struct NextRows {
 
 class Contraction {
 public:
-  /// With `pairs`, operands are bf16 and two steps of the shared axis are one. `sizes`: the numbers
-  /// of lines that the tile can have, empty where tokens are its lines.
+  /// With `pairs`, operands are bf16, and two neighbours on the shared axis are one element.
+  /// `sizes`: the numbers of lines that the tile can have. It is empty if the lines are tokens.
   Contraction(KernelContext &k, Algorithm algorithm, bool pairs, const Tile &tile, llvm::ArrayRef<int64_t> sizes)
       : k(k), e(k.e), algorithm(algorithm), pairs(pairs), tile(tile), sizes(sizes) {}
 
-  /// A step of the shared axis holds this many elements of each operand.
+  /// The number of entries of the shared axis that one step multiplies.
   int64_t together() const { return pairs ? 2 : 1; }
   mlir::Type unit() const { return pairs ? e.i32 : e.f32; }
-  /// Lines of a block that is copied, in scratch.
+  /// Scratch memory for a block of the left operand, of 'lines' lines.
   LeftBlock allocateLeft(int64_t lines, int64_t length, bool kMajor);
-  /// Copies the lines of a kMajor block: elements of type 'from' that are neighbours, 'stride' of
-  /// them from step to step.
+  /// Copies the lines of a kMajor block from 'from'. The elements of a step are neighbours there,
+  /// and steps are 'stride' elements apart.
   void packLeft(const LeftBlock &left, Place from, Int stride, Int count);
-  /// Adds the product of one block to the tile, or starts it. `right` gives the panel of the right
-  /// operand. Meanwhile `next` is brought to the cache of this core.
+  /// Adds the product of one block to the tile if 'accumulate' holds, else overwrites the tile with
+  /// it. `right` returns a panel of the right operand. Meanwhile `next` is prefetched into the
+  /// cache of this core.
   void multiply(const LeftBlock &left, llvm::function_ref<Place(Int)> right, Int depth, mlir::Value accumulate,
                 llvm::ArrayRef<NextRows> next = {});
 
@@ -45,8 +48,8 @@ public:
   const bool pairs;
   const Tile tile;
 
-  /// Refuses an op that is 'using' amx_tiles where the target has none, or operands are no pairs of
-  /// bf16.
+  /// Fails with an error at an op that is 'using' amx_tiles if the target has no tile registers, or
+  /// if the operands are not pairs of bf16.
   static mlir::LogicalResult checkAmxTiles(mlir::Operation *op, KernelContext &k, mlir::Type operand);
 
 private:

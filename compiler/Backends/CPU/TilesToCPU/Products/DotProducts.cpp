@@ -45,7 +45,7 @@ private:
       });
     });
   }
-  /// The products of one vector of every row; 'inside' masks lanes behind the end.
+  /// The products of one vector of every row; 'inside' masks lanes after the end.
   Emitter::Values add(Int k, Value inside, ValueRange sums, function_ref<void(int64_t row)> fetch) {
     Emitter::Values right, next;
     for (int64_t token = 0; token < shape.tokens; ++token)

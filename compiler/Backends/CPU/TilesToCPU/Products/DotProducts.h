@@ -4,8 +4,8 @@
 #include "compiler/Schedule/FewTokens.h"
 
 namespace logitile::cpu {
-/// The logits of `tile`: rows of the head from `column` on times tokens from `row` on, whose hidden
-/// states lie in rows, elements of which are neighbours.
+/// Computes the logits of `tile`: the rows of the head from `column` on, times the hidden states of
+/// the tokens from `row` on. The elements of a hidden state are neighbours in memory.
 class DotProducts {
 public:
   DotProducts(KernelContext &k, const Tile &tile, const View &hidden, const View &weight, Int row, Int column)

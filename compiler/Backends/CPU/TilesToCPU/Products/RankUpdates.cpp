@@ -33,7 +33,7 @@ public:
   }
 
 private:
-  /// One vector of every token, or two of them next to each other; 'inside' masks what is behind
+  /// One vector of every token, or two of them next to each other; 'inside' masks what is after
   /// the last column.
   void add(Int column, Value inside) {
     int64_t units = shape.units(), vectors = steps / e.lanes;

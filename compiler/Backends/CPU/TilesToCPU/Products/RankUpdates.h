@@ -3,9 +3,10 @@
 #include "compiler/Backends/CPU/TilesToCPU/KernelContext.h"
 
 namespace logitile::cpu {
-/// Adds to `tile` the gradients of logits from (`row`, `first`) to `behind`, times those rows of
-/// the head, from `column` on, `depth` rows at a time. Numbers of f32 lose less where neither they
-/// nor their sums are many: the tile gets sums of blocks.
+/// Adds a product to `tile`, the gradient of hidden states from `column` on: the gradients of the
+/// logits from `first` to `end` of the tokens from `row` on, times the rows `first` to `end` of the
+/// head. Each block of `depth` rows is summed on its own and then added to the tile, because sums
+/// of fewer numbers lose less to rounding.
 class RankUpdates {
 public:
   RankUpdates(KernelContext &k, const Tile &tile, TileType type, const View &gradient, const View &weight, Int row, Int column,

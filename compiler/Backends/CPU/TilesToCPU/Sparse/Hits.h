@@ -5,8 +5,8 @@
 
 namespace logitile::cpu {
 /// Calls 'body' for each of 'count' tokens whose column lies in [first, first + extent), with the
-/// distance from 'first'. Tokens are looked at in groups, since hardly any has its column in one
-/// tile.
+/// column's distance from 'first'. Few tokens have their column in one tile, so whole groups of
+/// tokens are checked at once.
 inline void forHits(KernelContext &k, const SparseTerm &term, Int count, Int first, Int extent,
                     llvm::function_ref<void(Int token, Int distance)> body) {
   using namespace mlir;

@@ -88,7 +88,7 @@ private:
     Region &rank = op.getRank();
     LaneGroup group(k, inputs, lane, inputs.columns(), column);
     Widener uniform = mapUniform(e, group, rank);
-    for (const List &list : lists) { // a lane behind the last token takes nothing
+    for (const List &list : lists) { // a lane after the last token takes nothing
       e.store(e.number(Emitter::widen(e.i32, e.lanes), INT32_MAX), list.least);
       e.loop(smaller(list.tokens - lane, e.lanes), [&](Int i) { keepLeast(list, lane, i); });
     }

@@ -6,48 +6,50 @@
 #include "compiler/Backends/NVPTX/TilesToCUDA/Products/Staging.h"
 
 namespace logitile::cuda {
-/// A position counts through the ring of stages twice, since the phases of mbarriers have names for
-/// two rounds. It goes on from product to product. It is an i32, and so are steps and slots:
-/// numbers of 64 bits take twice the instructions between two products.
+/// A position says which stage comes next, and in which of two rounds through the ring of stages:
+/// the parities of mbarriers tell two rounds apart. So it counts from 0 to twice the number of
+/// stages. The next product continues at the position at which a product ended. Positions, steps
+/// and slots are i32: numbers of 64 bits take twice as many instructions between two products.
 class BoxCopies {
 public:
   BoxCopies(KernelContext &k, const Operand &left, const Operand &right, int64_t depth);
 
-  /// Where the first block of a product goes, and what has to be told where the one behind its last
-  /// would.
+  /// The position of a product's first block. At the end of the product, 'end' must be called with
+  /// the position after its last block.
   mlir::Value begin() { return e.narrow(e.integer(e.load(*k.boxPosition))); }
   void end(mlir::Value next) { e.store(e.extend(next), *k.boxPosition); }
 
-  /// By at most as many as there are stages.
+  /// The position 'steps' later. 'steps' is at most the number of stages.
   mlir::Value after(mlir::Value position, mlir::Value steps);
   mlir::Value after(mlir::Value position, int64_t steps) { return after(position, word(steps)); }
   mlir::Value before(mlir::Value position) { return after(position, 2 * k.stages - 1); }
   mlir::Value slotOf(mlir::Value position) { return within(position, k.stages); }
-  /// Whether this is a thread of the warp that copies, and the condition holds.
+  /// Whether this thread is in the warp that copies, and 'condition' holds.
   mlir::Value isFirstWarp(mlir::Value condition);
 
-  /// By the first warp: copies the block from entry 'shared' of the shared axis on, once all warps
-  /// have read what was there.
+  /// Called by the first warp only. Waits until all warps have read the stage at 'position', then
+  /// starts to copy the block that begins at entry 'shared' of the shared axis.
   void copy(Int shared, mlir::Value position);
-  /// Until the block at 'position' is there.
+  /// Waits until the block at 'position' has arrived.
   void wait(mlir::Value position);
-  /// This warp has read the block at 'position', where 'condition' holds.
+  /// Tells, if 'condition' holds, that this warp has read the block at 'position'.
   void release(mlir::Value position, mlir::Value condition);
 
 private:
   mlir::Value word(int64_t value) { return e.constant(e.getI32IntegerAttr(value)); }
-  /// Of numbers below twice the 'end': those from there on begin again.
+  /// 'number' modulo 'end', for numbers below 2 * end.
   mlir::Value within(mlir::Value number, int64_t end);
   mlir::Value parityOf(mlir::Value position, bool ofFirstRound);
   Int indexOf(mlir::Value slot) { return e.integer(mlir::arith::ExtUIOp::create(e, e.i64, slot).getResult()); }
-  /// The lines of an operand's boxes from 'firstLine' on, to the 'blocks' of a pair; to this one
-  /// where null.
+  /// Which lines of an operand to copy: those from 'firstLine' on. They go to the 'blocks' of a
+  /// pair, or to this block if that is null.
   struct Part {
     Int firstLine;
     mlir::Value blocks;
   };
   void copyOperand(const Operand &operand, Int shared, Int offset, Place mbarrier, const Part &part);
-  /// Half of the right operand to both blocks of a pair; alone, all of it.
+  /// Copies half of the right operand to both blocks of a pair, or all of it if this block is
+  /// alone.
   void copyShared(Int shared, Int offset, Place mbarrier);
 
   KernelContext &k;

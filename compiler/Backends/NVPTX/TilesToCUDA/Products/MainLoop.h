@@ -6,24 +6,25 @@
 namespace logitile::cuda {
 class MainLoop {
 public:
-  /// Over the shared axis up to 'end', which blocks of 'depth' entries may reach past where it
-  /// 'mayClip'.
+  /// A product over the shared axis up to 'end', in blocks of 'depth' entries. 'mayClip': the last
+  /// block may reach past 'end'.
   MainLoop(KernelContext &k, const Operand &left, const Operand &right, int64_t depth, Int end, bool mayClip)
       : k(k), e(k.e), left(left), right(right), depth(depth), end(end), toLeft(k, left, depth, end, mayClip),
         toRight(k, right, depth, end, mayClip) {}
 
-  /// The tile's values after adding the product from entry 'first' on to 'start'.
+  /// The values of the tile: 'start' plus the product over the shared axis from entry 'first' on.
   CodeBuilder::Values run(mlir::ValueRange start, Int first);
 
 private:
-  /// Operands of the products of 16 steps of the shared axis.
+  /// The operands of products over 16 entries of the shared axis, in registers.
   struct Fragments {
     llvm::SmallVector<Planes> lefts, rights;
   };
 
   CodeBuilder::Values runPipelined(mlir::ValueRange start, Int first, Int count);
   CodeBuilder::Values runUnaligned(mlir::ValueRange start, Int first, Int count);
-  /// Those of step `step` of the block that lies `offset` bytes from the start of shared memory.
+  /// The fragments of step `step` of a block. The block is `offset` bytes from the start of shared
+  /// memory.
   Fragments read(int64_t step, Int offset);
   CodeBuilder::Values multiply(const Fragments &fragments, mlir::ValueRange start);
   static CodeBuilder::Values flatten(const Fragments &fragments);

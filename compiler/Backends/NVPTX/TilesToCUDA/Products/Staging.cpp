@@ -82,7 +82,7 @@ static Value isBelow(Emitter &e, Int line, Value left) {
   return arith::CmpIOp::create(e, arith::CmpIPredicate::ult, e.narrow(line), left);
 }
 
-/// Where whole lines of a block make a round, its chunks lie the same number of bytes behind those
+/// Where whole lines of a block make a round, its chunks lie the same number of bytes after those
 /// of the first round for all threads: one register has the places of all rounds.
 Stager::Source Stager::sourceOf(int64_t round) const {
   int64_t threads = k.threads.sharing.threads, chunks = shape.chunks * shape.panels;

@@ -4,21 +4,23 @@
 #include "compiler/Backends/NVPTX/TilesToCUDA/KernelContext.h"
 
 namespace logitile::cuda {
-/// A block of an operand in shared memory: lines of chunks of 16 bytes. Chunks of a line trade
-/// places with each other, by the line's number, so that a warp reads a column of chunks without
-/// two lanes meeting in a memory bank.
+/// A block of an operand in shared memory: lines of chunks of 16 bytes. The chunks of a line are
+/// permuted (swizzled). The permutation depends on the line's number. So when a warp reads a column
+/// of chunks, its lanes access different memory banks.
 struct StageShape {
   int64_t lines, chunks; // chunks of a line
   int64_t together = 1;  // chunks of a line that are read at once
-  int64_t panels = 1;    // one behind the other, each with so many chunks of every line
+  int64_t panels = 1;    // one after the other; each has 'chunks' chunks of every line
   int64_t lineBytes() const { return chunks * 16; }
   int64_t panelBytes() const { return lines * lineBytes(); }
   int64_t bytes() const { return panels * panelBytes(); }
   int64_t count() const { return panels * lines * chunks; }
+  /// The place of 'chunk' within its line, after the permutation.
   Int swapped(Int line, Int chunk) const;
-  /// So many lines further, chunks trade the same places.
+  /// Lines that are a multiple of this apart have the same permutation.
   int64_t period() const { return linesInBanks() * places(); }
-  /// Where a chunk lies, of those that a line has in all panels.
+  /// Bytes from the start of the block to a chunk. 'chunk' counts the chunks of a line in all
+  /// panels.
   Int placeOf(Int line, Int chunk) const;
 
 private:
@@ -26,21 +28,21 @@ private:
   int64_t places() const { return std::min<int64_t>(chunks & -chunks, 8) / together; }
 };
 
-/// One operand: `outer` entries of a tile (tokens, vocabulary or hidden entries) by the shared
-/// axis.
+/// One operand of a product. Its outer axis has the tile's `outer` entries (tokens, vocabulary or
+/// hidden entries), its other axis is the shared one.
 struct Operand {
   const View *view;
-  Int first, end;       // of the tile on the outer axis; where that axis ends
+  Int first, end;       // of the outer axis: the tile's first entry, and the end of the axis
   int64_t outer;        // entries of the tile
-  bool mayClip;         // whether they may reach past the end
-  bool isInnerShared;   // whether the shared axis is the view's second one: neighbours in memory
-  Int warpFirst;        // of this warp's block, in the tile
+  bool mayClip;         // whether the tile may reach past 'end'
+  bool isInnerShared;   // whether the shared axis is the view's second one, along which elements are neighbours in memory
+  Int warpFirst;        // the first entry, in the tile, of this warp's block
   bool isOfWarpgroups;  // tensor cores read it from shared memory, in a layout that they know
 
-  mlir::Value boxes;     // of warpgroups: its tensor map, where the kernel has one
-  mlir::Value hasBoxes;  // i1: whether there is a map in this launch that says where this tile lies
-  Int firstColumn;       // of the view, with which the map begins
-  bool isHalved;         // whether boxes have half of the lines: those that one block of a pair copies
+  mlir::Value boxes;     // in products of warpgroups: its tensor map, if the kernel has one
+  mlir::Value hasBoxes;  // i1: whether this launch has the map, and the tile can be copied with it
+  Int firstColumn;       // the view's column at which the map begins
+  bool isHalved;         // whether a box has half of the lines, because each block of a pair copies one half
 
   mlir::Type element() const { return view->type.getElement(); }
   bool isFloat() const { return element().isF32(); }
@@ -50,35 +52,37 @@ struct Operand {
 /// Copies blocks of an operand to shared memory.
 class Stager {
 public:
-  /// 'depth' entries of the shared axis make a block; that axis ends at 'sharedEnd', which blocks
-  /// may reach past.
+  /// A block has 'depth' entries of the shared axis. That axis ends at 'sharedEnd'.
+  /// 'mayClipShared': blocks may reach past this end.
   Stager(KernelContext &k, const Operand &operand, int64_t depth, Int sharedEnd, bool mayClipShared);
-  /// The block from entry `shared` of the shared axis on, to `offset` bytes of shared memory.
+  /// Copies the block that begins at entry `shared` of the shared axis, to `offset` bytes from the
+  /// start of shared memory.
   void copy(Int shared, Int offset);
-  /// The same where it is known that the operand 'isAligned'.
+  /// The same for an operand that is known to be aligned ('isAligned').
   void copyChunks(Int shared, Int offset) { copyChunks(firstChunk(shared), shared, offset, mlir::Value()); }
-  /// The same, where the first chunk of this thread lies at `from`. If the block is not there (i1;
-  /// null: it is), nothing is read: no branch around copies keeps them apart from the products, so
-  /// that the assembler can put them between those.
+  /// The same if the first chunk of this thread is at `from`. If `isThere` (i1) is false, there is
+  /// no such block and nothing is read; null means that there is one. This needs no branch around
+  /// the copies, so the assembler can place them between products.
   void copyChunks(mlir::Value from, Int shared, Int offset, mlir::Value isThere);
-  /// Where this thread's first chunk lies, of the block from entry `shared` on; the pointer of a
-  /// block later.
+  /// A pointer to this thread's first chunk of the block that begins at entry `shared`.
   mlir::Value firstChunk(Int shared) const;
+  /// That pointer for the next block.
   mlir::Value aBlockLater(mlir::Value from) const;
-  const mlir::Value isAligned; // whether chunks are 16 bytes at multiples of 16
+  /// Whether (i1) all chunks are 16 neighbouring bytes at an address that is a multiple of 16.
+  const mlir::Value isAligned;
 
 private:
   struct Chunk {
     Int line, chunk;   // in the block
     Int target;        // bytes from the start of the block
   };
-  /// A chunk that this thread copies. What does not depend on the block is known before the loop
-  /// over blocks.
+  /// A chunk that this thread copies from each block. These values are the same for all blocks, so
+  /// they are computed before the loop over blocks.
   struct Source {
     Chunk chunk;
-    Int further;          // elements behind this thread's first chunk
-    mlir::Value isInside; // i1, whether its line exists; null: it does
-    mlir::Value bytes;    // i32, of the chunk that exist on the outer axis; null: all
+    Int further;          // elements from this thread's first chunk
+    mlir::Value isInside; // i1: whether the chunk's line exists; null: it does
+    mlir::Value bytes;    // i32: how many bytes of the chunk are before the end of the outer axis; null: all
   };
   Chunk chunkOf(Int number) const;
   Source sourceOf(int64_t round) const;
@@ -105,10 +109,11 @@ using Planes = llvm::SmallVector<CodeBuilder::Values, 3>;
 class FragmentReader {
 public:
   FragmentReader(KernelContext &k, const Operand &operand, int64_t depth);
-  /// The fragments of 16 steps of the shared axis from `step` * 16 on: 16 entries of the outer axis
-  /// each, 4 registers. For right operands registers 0, 1 and 2, 3 are two fragments of 8 entries.
+  /// Reads `count` fragments with 16 entries of the shared axis, from entry `step` * 16 on. A
+  /// fragment has 16 entries of the outer axis and takes 4 registers. Of a right operand, registers
+  /// 0 and 1 are a fragment of 8 entries, and registers 2 and 3 are another one.
   llvm::SmallVector<Planes> read(int64_t step, Int offset, int64_t count, bool isRight);
-  /// Planes of an element: 3 of bf16 add up to an f32.
+  /// The number of planes of an element: three bf16 numbers that add up to an f32, else 1.
   static int64_t planes(mlir::Type element) { return element.isF32() ? 3 : 1; }
 
 private:

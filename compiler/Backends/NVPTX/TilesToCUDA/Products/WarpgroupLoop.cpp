@@ -31,7 +31,7 @@ WarpgroupLoop::Descriptor WarpgroupLoop::descriptorOf(const Operand &operand, In
   return {e.narrow(place), static_cast<int64_t>(uint64_t(8 * lineBytes / kUnit) << 32 | swizzle << 62)};
 }
 
-SharedOperand WarpgroupLoop::behind(const Descriptor &descriptor, Value units, const Operand &operand) {
+SharedOperand WarpgroupLoop::advanced(const Descriptor &descriptor, Value units, const Operand &operand) {
   Value place = arith::ExtUIOp::create(e, e.i64, arith::AddIOp::create(e, descriptor.place, units));
   return {e.integer(place) + descriptor.layout, operand.isInnerShared};
 }
@@ -49,7 +49,7 @@ Value WarpgroupLoop::multiplyBlock(Value slot, Value sums) {
   int64_t leftStep = stepOf(left) / kUnit, rightStep = stepOf(right) / kUnit;
   e.fenceProducts();
   for (int64_t step = 0; step < depth / kSteps; ++step)
-    sums = e.startProduct(type, behind(leftDescriptor, at(step * leftStep), left), behind(rightDescriptor, at(step * rightStep), right),
+    sums = e.startProduct(type, advanced(leftDescriptor, at(step * leftStep), left), advanced(rightDescriptor, at(step * rightStep), right),
                           k.threads.sharing.columns, sums);
   e.commitProducts();
   return sums;
@@ -117,7 +117,7 @@ static CodeBuilder::Values loopOverWords(Emitter &e, Value end, ValueRange start
 
 /// As runPipelined, but one thread asks for what all others wait for, and warps need not wait for
 /// each other. That thread asks last in a turn, for the stage that all of them have just read:
-/// behind the last block of a tile come those of the next one. Where the axis may go on behind the
+/// after the last block of a tile come those of the next one. Where the axis may go on beyond the
 /// end, a block that is cut there is copied by all threads.
 Value WarpgroupLoop::runBoxes(Value sums, Int first, Int count, const std::optional<TileLoop> &tiles) {
   int64_t ahead = k.stages - 1;

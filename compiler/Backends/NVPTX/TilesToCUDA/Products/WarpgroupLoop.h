@@ -5,24 +5,25 @@
 #include "compiler/Backends/NVPTX/TilesToCUDA/Products/BoxCopies.h"
 
 namespace logitile::cuda {
-/// The loop over tiles that a product is in: the right operand's tile moves by 'step'. Blocks of a
-/// tile end with their operands, and are as many as boxes are ahead.
+/// The loop over tiles that contains a product. From one tile to the next, the right operand moves
+/// by 'step'. Blocks of a tile do not reach past the ends of the operands, and a tile has at least
+/// as many blocks as are copied ahead.
 struct TileLoop {
-  mlir::Value hasNext;
+  mlir::Value hasNext; // i1: whether there is a next tile
   Int step;
 };
 
 class WarpgroupLoop {
 public:
-  /// Over the shared axis up to 'end', which blocks of 'depth' entries may reach past where it
-  /// 'mayClip'. 'endsWithOperands': neither of them has entries behind it.
+  /// A product over the shared axis up to 'end', in blocks of 'depth' entries. 'mayClip': the last
+  /// block may reach past 'end'. 'endsWithOperands': neither operand has entries beyond 'end'.
   WarpgroupLoop(KernelContext &k, const Operand &left, const Operand &right, int64_t depth, Int end, bool mayClip, bool endsWithOperands);
 
-  /// The tile's values after adding the product from entry 'first' on to 'start'.
-  /// In a loop over 'tiles', boxes of the next tile are asked for while the last ones of this tile
-  /// are multiplied.
+  /// The values of the tile: 'start' plus the product over the shared axis from entry 'first' on.
+  /// In a loop over 'tiles', boxes of the next tile are requested while the last blocks of this
+  /// tile are multiplied.
   CodeBuilder::Values run(mlir::ValueRange start, Int first, const std::optional<TileLoop> &tiles);
-  /// Before such a loop: asks for the first boxes of its first tile.
+  /// Before such a loop: requests the first boxes of its first tile.
   void askForFirst(Int first);
 
 private:
@@ -31,29 +32,31 @@ private:
   mlir::Value runBoxes(mlir::Value sums, Int first, Int count, const std::optional<TileLoop> &tiles);
   mlir::Value runPipelined(mlir::Value sums, Int first, Int count);
   mlir::Value runUnaligned(mlir::Value sums, Int first, Int count);
-  /// What threads copy themselves. Its places are computed where it is made: other loops should not
-  /// keep them in registers.
+  /// Copies of blocks by the threads themselves. A Stager's addresses are computed where it is
+  /// constructed, so it is constructed only where it is used: other loops should not keep the
+  /// addresses in registers.
   struct Stagers {
     Stager left, right;
   };
   Stagers makeStagers() { return {Stager(k, left, depth, end, mayClip), Stager(k, right, depth, end, mayClip)}; }
-  /// Copies a block, and waits for the copy and its products.
+  /// Copies one block, waits for the copy, multiplies the block and waits for the products.
   mlir::Value multiplyAlone(Stagers &stagers, Int shared, mlir::Value sums, bool areAligned);
   /// Starts the products of the block in stage 'slot' of the ring, as one group.
   mlir::Value multiplyBlock(mlir::Value slot, mlir::Value sums);
-  /// What tells tensor cores where an operand lies: two i32, of which the second is the same for
-  /// all stages.
+  /// Tells tensor cores where an operand is and how it is laid out: two i32. The second is the same
+  /// for all stages.
   struct Descriptor {
     mlir::Value place; // in stage 0
     int64_t layout;
   };
-  /// From 'offset' bytes of shared memory on.
+  /// The descriptor of an operand that is 'offset' bytes from the start of shared memory.
   Descriptor descriptorOf(const Operand &operand, Int offset) const;
-  /// So many units behind the descriptor's place.
-  SharedOperand behind(const Descriptor &descriptor, mlir::Value units, const Operand &operand);
+  /// The operand 'units' beyond the descriptor's place.
+  SharedOperand advanced(const Descriptor &descriptor, mlir::Value units, const Operand &operand);
   /// Bytes from the first 16 steps of an operand to the next.
   int64_t stepOf(const Operand &operand) const;
-  /// The values of a tile in the order in which registers of warpgroups have them, and back.
+  /// Converts the values of a tile to the order in which products of warpgroups have their sums;
+  /// 'spread' converts them back.
   mlir::Value gather(mlir::ValueRange values);
   CodeBuilder::Values spread(mlir::Value sums);
 
@@ -62,8 +65,8 @@ private:
   const Operand left, right;
   const int64_t depth;
   const Int end;
-  const bool mayClip, isCutByBoxes; // the second: what boxes have behind 'end' are zeros
-  const int64_t leftBytes, blockBytes; // of a stage
+  const bool mayClip, isCutByBoxes; // the second: boxes have zeros beyond 'end'
+  const int64_t leftBytes, blockBytes; // of a stage: of the left operand, of both
   Descriptor leftDescriptor, rightDescriptor;
 };
 } // namespace logitile::cuda

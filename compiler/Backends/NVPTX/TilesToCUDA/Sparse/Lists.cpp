@@ -14,7 +14,7 @@ namespace {
 class ListUpdate {
 public:
   ListUpdate(KernelContext &k, UpdateListsOp op)
-      : k(k), e(k.e), op(op), inputs(k, op.getInputs()), row(k.scalar(op.getRow())), column(k.scalar(op.getColumn())), behind(e.integer(0)) {}
+      : k(k), e(k.e), op(op), inputs(k, op.getInputs()), row(k.scalar(op.getRow())), column(k.scalar(op.getColumn())), end(e.integer(0)) {}
 
   LogicalResult emit() {
     const Sharing &sharing = k.threads.sharing;
@@ -37,7 +37,7 @@ private:
     int64_t places;
   };
 
-  /// Behind the last column that exists, by the memory of an input that has all of them.
+  /// The end of the columns that exist, by the memory of an input that has all of them.
   LogicalResult findEnd() {
     for (Value input : op.getInputs()) {
       if (cast<TileType>(input.getType()).getExtent(1) == 1)
@@ -47,7 +47,7 @@ private:
       if (!project && !load)
         continue;
       const View &view = k.view(project ? project.getWeight() : load.getView());
-      behind = e.integer(view.extent(project ? 0 : view.type.getDims().size() - 1));
+      end = e.integer(view.extent(project ? 0 : view.type.getDims().size() - 1));
       return success();
     }
     return op.emitOpError() << "has no input that shows the number of columns";
@@ -98,7 +98,7 @@ private:
       Value isStart = arith::CmpIOp::create(e, arith::CmpIPredicate::eq, column, k.scalar(op.getFirst()));
       e.when(isStart, [&] { lists::clear(e, heap, list.places); });
       Value least = e.load(heap);
-      e.loop(smaller(behind - column, k.threads.sharing.columns), least, [&](Int at, ValueRange least) -> CodeBuilder::Values {
+      e.loop(smaller(end - column, k.threads.sharing.columns), least, [&](Int at, ValueRange least) -> CodeBuilder::Values {
         Value word = lists::wordOf(e, e.load(e.at(orders, at * lines.count() + line)), column + at);
         Value enters = arith::CmpIOp::create(e, arith::CmpIPredicate::sgt, word, least[0]);
         auto put = [&]() -> CodeBuilder::Values {
@@ -114,7 +114,7 @@ private:
   Emitter &e;
   UpdateListsOp op;
   RegionInputs inputs;
-  Int row, column, behind;
+  Int row, column, end;
   Place orders;
 };
 } // namespace

@@ -166,7 +166,7 @@ private:
   Value isOther(Value a, Value b) { return arith::CmpIOp::create(e, arith::CmpIPredicate::ne, a, b); }
 
   /// Leaves a word for each look of this warp: a bit for each lane, set where the token that it
-  /// looked at names a row of the tile. A warp behind the last token looks too: votes stand where
+  /// looked at names a row of the tile. A warp after the last token looks too: votes stand where
   /// no lane can be elsewhere.
   void noteTokens(const SparseTerm &term, Int first, Place words) {
     Value found = lookAtTokens(term, first), mine = word(0);

@@ -1,6 +1,6 @@
-// errand_test.cpp - work on threads of its own: who waits, who leaves, forks, small stacks.
+// background_job_test.cpp - work on threads of its own: who waits, who leaves, forks, small stacks.
 #include "compiler/Support/WorkThread.h"
-#include "runtime/support/Errand.h"
+#include "runtime/support/BackgroundJob.h"
 #include "gtest/gtest.h"
 #include <csignal>
 #include <cstdlib>
@@ -18,7 +18,7 @@ const Interrupt kAtOnce{[](void *) { return true; }, nullptr};
 /// Work that ends when it is told to, or when the test says so.
 struct Patient {
   std::atomic<bool> begun{false}, mayEnd{false}, wasCancelled{false};
-  Errand::Body body(std::shared_ptr<Patient> self) {
+  BackgroundJob::Body body(std::shared_ptr<Patient> self) {
     return [self](Cancellation &cancellation) {
       self->begun = true;
       while (!self->mayEnd && !self->wasCancelled) {
@@ -38,19 +38,19 @@ struct Patient {
 void onStackOf(size_t bytes, std::function<void()> body) { WorkThread::start(std::move(body), bytes)->join(); }
 } // namespace
 
-TEST(Errand, GivesItsResult) {
-  Result<int> result = runErrand(kNever, [](Cancellation &) -> Result<int> { return 7; });
+TEST(BackgroundJob, GivesItsResult) {
+  Result<int> result = runInBackground(kNever, [](Cancellation &) -> Result<int> { return 7; });
   EXPECT_EQ(*result, 7);
-  Result<int> failed = runErrand(kNever, [](Cancellation &) -> Result<int> { return Status(ErrorCode::Value, "no"); });
+  Result<int> failed = runInBackground(kNever, [](Cancellation &) -> Result<int> { return Status(ErrorCode::Value, "no"); });
   EXPECT_EQ(failed.status().error().text, "no");
 }
-TEST(Errand, ThrowsWhatTheWorkThrows) {
+TEST(BackgroundJob, ThrowsWhatTheWorkThrows) {
   auto work = [](Cancellation &) -> Result<int> { throw std::bad_alloc(); };
-  EXPECT_THROW(static_cast<void>(runErrand(kNever, work)), std::bad_alloc);
+  EXPECT_THROW(static_cast<void>(runInBackground(kNever, work)), std::bad_alloc);
 }
-TEST(Errand, HasARoomyStackAndNoSignals) {
+TEST(BackgroundJob, HasARoomyStackAndNoSignals) {
   onStackOf(128 << 10, [] {
-    Result<size_t> left = runErrand(kNever, [](Cancellation &) -> Result<size_t> {
+    Result<size_t> left = runInBackground(kNever, [](Cancellation &) -> Result<size_t> {
       sigset_t blocked;
       pthread_sigmask(SIG_SETMASK, nullptr, &blocked);
       EXPECT_TRUE(sigismember(&blocked, SIGINT));
@@ -60,25 +60,25 @@ TEST(Errand, HasARoomyStackAndNoSignals) {
     EXPECT_LT(stackLeft(), size_t(128) << 10);
   });
 }
-TEST(Errand, TheLastOneToLeaveCancels) {
+TEST(BackgroundJob, TheLastOneToLeaveCancels) {
   auto patient = std::make_shared<Patient>();
-  auto errand = std::make_shared<Errand>();
-  ASSERT_TRUE(errand->start(patient->body(patient)));
-  ASSERT_TRUE(errand->join());
-  EXPECT_EQ(errand->wait(kAtOnce).error().code, ErrorCode::Interrupted);
-  EXPECT_FALSE(errand->isRequested()) << "one still waits";
-  EXPECT_EQ(errand->wait(kAtOnce).error().text, "the call was interrupted");
-  EXPECT_FALSE(errand->join()) << "it is about to stop";
+  auto job = std::make_shared<BackgroundJob>();
+  ASSERT_TRUE(job->start(patient->body(patient)));
+  ASSERT_TRUE(job->join());
+  EXPECT_EQ(job->wait(kAtOnce).error().code, ErrorCode::Interrupted);
+  EXPECT_FALSE(job->isRequested()) << "one still waits";
+  EXPECT_EQ(job->wait(kAtOnce).error().text, "the call was interrupted");
+  EXPECT_FALSE(job->join()) << "it is about to stop";
   patient->awaitEnd();
   EXPECT_TRUE(patient->wasCancelled);
 }
-TEST(Errand, AsksWhileItWaits) {
+TEST(BackgroundJob, AsksWhileItWaits) {
   auto patient = std::make_shared<Patient>();
   int asked = 0;
   Interrupt third{[](void *count) { return ++*static_cast<int *>(count) == 3; }, &asked};
-  auto errand = std::make_shared<Errand>();
-  ASSERT_TRUE(errand->start(patient->body(patient)));
-  EXPECT_FALSE(errand->wait(third).isOk());
+  auto job = std::make_shared<BackgroundJob>();
+  ASSERT_TRUE(job->start(patient->body(patient)));
+  EXPECT_FALSE(job->wait(third).isOk());
   EXPECT_EQ(asked, 3);
   patient->awaitEnd();
 }
@@ -111,12 +111,12 @@ static void takeKeptStacks() {
     if (auto thread = WorkThread::start([] { pause(); }))
       thread->detach();
 }
-TEST(Errand, RunsHereWhereThereIsNoThread) {
+TEST(BackgroundJob, RunsHereWhereThereIsNoThread) {
   EXPECT_EQ(inChild([] {
               std::thread::id here = std::this_thread::get_id(), there;
               limitMemory(size_t(12) << 20);
               takeKeptStacks();
-              Result<int> result = runErrand(kNever, [&](Cancellation &) -> Result<int> {
+              Result<int> result = runInBackground(kNever, [&](Cancellation &) -> Result<int> {
                 there = std::this_thread::get_id();
                 return 7;
               });
@@ -124,13 +124,13 @@ TEST(Errand, RunsHereWhereThereIsNoThread) {
             }),
             0);
 }
-TEST(Errand, IsRefusedWhereTheStackIsTooSmallForThat) {
+TEST(BackgroundJob, IsRefusedWhereTheStackIsTooSmallForThat) {
   EXPECT_EQ(inChild([] {
               bool isRefused = false;
               onStackOf(128 << 10, [&] {
                 limitMemory(size_t(12) << 20);
                 takeKeptStacks();
-                Result<int> result = runErrand(kNever, [](Cancellation &) -> Result<int> { return 7; });
+                Result<int> result = runInBackground(kNever, [](Cancellation &) -> Result<int> { return 7; });
                 isRefused = !result.isOk() && result.status().error().text ==
                                                   "the system gives no thread to compile on, and the stack of the calling thread is too "
                                                   "small to compile there; raise the limits of threads and memory, or call from a thread "
@@ -140,11 +140,11 @@ TEST(Errand, IsRefusedWhereTheStackIsTooSmallForThat) {
             }),
             0);
 }
-TEST(Errand, ThrowsWhereThereIsNoMemory) {
+TEST(BackgroundJob, ThrowsWhereThereIsNoMemory) {
   EXPECT_EQ(inChild([] {
               limitMemory(0);
               try {
-                static_cast<void>(runErrand(kNever, [](Cancellation &) -> Result<int> { return 7; }));
+                static_cast<void>(runInBackground(kNever, [](Cancellation &) -> Result<int> { return 7; }));
               } catch (const std::bad_alloc &) {
                 return true;
               }
@@ -156,11 +156,11 @@ TEST(Errand, ThrowsWhereThereIsNoMemory) {
 
 // ---- forks --------------------------------------------------------------------------------------
 
-TEST(ErrandFork, AChildHasErrandsOfItsOwnAndEnds) {
+TEST(BackgroundJobFork, AChildHasJobsOfItsOwnAndEnds) {
   auto patient = std::make_shared<Patient>();
-  auto errand = std::make_shared<Errand>();
-  ASSERT_TRUE(errand->start(patient->body(patient)));
-  EXPECT_EQ(inChild([] { return *runErrand(kNever, [](Cancellation &) -> Result<int> { return 7; }) == 7; }), 0);
+  auto job = std::make_shared<BackgroundJob>();
+  ASSERT_TRUE(job->start(patient->body(patient)));
+  EXPECT_EQ(inChild([] { return *runInBackground(kNever, [](Cancellation &) -> Result<int> { return 7; }) == 7; }), 0);
   patient->mayEnd = true;
-  EXPECT_TRUE(errand->wait(kNever).isOk());
+  EXPECT_TRUE(job->wait(kNever).isOk());
 }

@@ -1,5 +1,5 @@
-// Errand.cpp - the threads of errands, and how many wait for them.
-#include "runtime/support/Errand.h"
+// BackgroundJob.cpp - the threads of background jobs, and how many wait for them.
+#include "runtime/support/BackgroundJob.h"
 #include "compiler/Support/WorkThread.h"
 #include <sys/mman.h>
 using namespace logitile;
@@ -14,7 +14,7 @@ static bool hasMemory() {
   return probe != MAP_FAILED && munmap(probe, kLeastBytes) == 0;
 }
 
-bool Errand::start(Body body) {
+bool BackgroundJob::start(Body body) {
   if (!hasMemory())
     throw std::bad_alloc();
   auto shared = std::make_shared<Body>(std::move(body)); // it is needed again where there is no thread
@@ -32,7 +32,7 @@ bool Errand::start(Body body) {
   return false;
 }
 
-void Errand::run(const Body &body) {
+void BackgroundJob::run(const Body &body) {
   try {
     body(*this);
     finish(Status(), nullptr);
@@ -41,7 +41,7 @@ void Errand::run(const Body &body) {
   }
 }
 
-void Errand::finish(Status status, std::exception_ptr thrown) {
+void BackgroundJob::finish(Status status, std::exception_ptr thrown) {
   std::lock_guard lock(mutex);
   refusal = std::move(status);
   failure = std::move(thrown);
@@ -49,7 +49,7 @@ void Errand::finish(Status status, std::exception_ptr thrown) {
   ended.notify_all();
 }
 
-bool Errand::join() {
+bool BackgroundJob::join() {
   int count = waiting;
   while (count != kGivenUp)
     if (waiting.compare_exchange_weak(count, count + 1))
@@ -57,15 +57,15 @@ bool Errand::join() {
   return false;
 }
 
-void Errand::leave() {
+void BackgroundJob::leave() {
   int count = waiting;
   while (!waiting.compare_exchange_weak(count, count > 1 ? count - 1 : kGivenUp)) {
   }
 }
 
-bool Errand::isRequested() { return waiting.load(std::memory_order_relaxed) == kGivenUp; }
+bool BackgroundJob::isRequested() { return waiting.load(std::memory_order_relaxed) == kGivenUp; }
 
-Status Errand::wait(const Interrupt &interrupt) {
+Status BackgroundJob::wait(const Interrupt &interrupt) {
   std::unique_lock lock(mutex);
   while (!ended.wait_for(lock, kInterruptPeriod, [&] { return isDone; })) {
     lock.unlock(); // others may end meanwhile
