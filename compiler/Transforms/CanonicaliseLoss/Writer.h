@@ -12,8 +12,8 @@ namespace logitile {
 class Writer {
 public:
   explicit Writer(LossOp loss) : b(loss.getLoc(), loss.getContext()), vocab(loss.getVocab()) {}
-  /// From now on, ops are written before 'op' and get the location of 'op'. Every operand of 'op' has
-  /// been written, or startAt was called for it.
+  /// From now on, ops are written before 'op' and get the location of 'op'. Every operand of 'op'
+  /// has been written, or startAt was called for it.
   void startAt(mlir::Operation *op) {
     varying.add(*op);
     b.setInsertionPoint(op);
