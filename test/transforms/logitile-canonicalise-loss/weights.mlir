@@ -1,5 +1,6 @@
 // A weight of 0 wins in a product: exponentials, sigmoids, and what products, quotients, powers and
-// negations make of them. contract: 3 multiply_no_nan
+// negations make of them.
+// contract: 3 multiply_no_nan
 // RUN: logitile-opt --logitile-canonicalise-loss %s | FileCheck %s
 
 // CHECK-LABEL: logitile.loss @product

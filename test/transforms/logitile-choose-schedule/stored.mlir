@@ -1,5 +1,6 @@
 // All logits stored, if they fit: three contractions, and the gradient is made in their place. The
-// schedule serves every contract: 5 stored format number of tokens whose buffers fit as well.
+// schedule serves every number of tokens whose buffers fit as well.
+// contract: 5 stored format
 // Vocabulary splits are whole tiles, as many as give each of four threads some.
 // RUN: sed 's/$ELEMENT/f32/; s/$GRADIENTS/<hidden of "z">, <weight of "z">/; s/$PLAN/mode = early, tokens = 4096, workspace = 1000000000, chunks = 0, accumulate = false/' \
 // RUN:     %S/Inputs/square.mlir | %schedule | FileCheck %s

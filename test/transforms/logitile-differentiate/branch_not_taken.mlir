@@ -1,5 +1,6 @@
 // Where selects before it multiplies: the slope of a branch that is not taken never meets the
-// adjoint. contract: 3 branch
+// adjoint.
+// contract: 3 branch
 // RUN: logitile-opt --logitile-differentiate %s | FileCheck %s
 
 // CHECK-LABEL: logitile.loss @guarded_log

@@ -1,5 +1,6 @@
 // Kinks are torch's: half to each side of a tie, a clamp passes at its bounds, abs has slope 0 at
-// 0. contract: 3 kinks
+// 0.
+// contract: 3 kinks
 // RUN: logitile-opt --logitile-differentiate %s | FileCheck %s
 
 // CHECK-LABEL: logitile.loss @ties

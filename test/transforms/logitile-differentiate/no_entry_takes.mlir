@@ -1,7 +1,7 @@
 // RUN: logitile-opt --logitile-differentiate %s | FileCheck %s
 // A per-token value in a branch that entries take or not. Where none takes it, the sum of its
-// adjoints is 0, and the value's own derivative may be infinite: the product is cut off. contract:
-// 3 branch
+// adjoints is 0, and the value's own derivative may be infinite: the product is cut off.
+// contract: 3 branch
 
 // CHECK-LABEL: logitile.loss @infinite
 // CHECK: logitile.gradient {

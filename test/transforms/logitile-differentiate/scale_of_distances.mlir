@@ -1,5 +1,6 @@
 // The gradient of a factor is made of what it multiplies as a whole, not of parts that would
-// cancel. contract: 5 one value
+// cancel.
+// contract: 5 one value
 // RUN: logitile-opt --logitile-differentiate %s | FileCheck %s
 
 // CHECK-LABEL: logitile.loss @scale

@@ -1,6 +1,7 @@
 // RUN: logitile-opt %s '--pass-pipeline=builtin.module(logitile.program(logitile-factor-gradient),canonicalize,cse)' | FileCheck %s
 
-// contract: 3 branch Where the token's condition does not hold or its weight is 0, so is its
+// contract: 3 branch
+// Where the token's condition does not hold or its weight is 0, so is its
 // factor, although the exponential may be NaN there. The gradients of all tokens are sums with it.
 // CHECK: logitile.finish @factor backward results ["factor" : f32] {
 // CHECK-DAG: %[[ZERO:.*]] = arith.constant 0.000000e+00 : f32

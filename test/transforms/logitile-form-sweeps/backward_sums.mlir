@@ -1,5 +1,6 @@
 // Where the sums of the gradient are made: in a forward sweep, with the gradient, or in a sweep
-// between the two. contract: 5 backward sweeps
+// between the two.
+// contract: 5 backward sweeps
 // RUN: %form_sweeps %s | FileCheck %s
 
 // A sum that a gradient along the vocabulary needs joins the forward sweep in which it could have

@@ -1,5 +1,6 @@
 // Exponents of exponentials that are multiplied, and sums that the loss itself takes exponentials
-// of. contract: 5 shifts
+// of.
+// contract: 5 shifts
 // RUN: %form_sweeps %s | FileCheck %s
 
 // The exponents of two exponentials that are multiplied are added by the compiler, not by the loss.

@@ -1,5 +1,6 @@
 // A sum that is linear in logits keeps what it loses: about a running maximum under an exponential,
-// else by its low part. contract: 5 factoring
+// else by its low part.
+// contract: 5 factoring
 // RUN: %form_sweeps %s | FileCheck %s
 
 // Weighted by the exponential whose maximum it is centred on. When that moves, the moment moves by

@@ -1,5 +1,6 @@
 // Where weights are large is decided by the exponents: what they weigh is centred there, also where
-// it falls as logits rise. contract: 5 shifts
+// it falls as logits rise.
+// contract: 5 shifts
 // RUN: %form_sweeps %s | FileCheck %s
 
 // Under exp(-z), a sum with a multiple of z is centred on the maximum of -z: no maximum of z

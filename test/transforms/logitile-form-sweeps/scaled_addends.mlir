@@ -1,5 +1,6 @@
 // What a scaled difference is relative to leaves the exponent with the rounding that the entries
-// have there. contract: 5 one value
+// have there.
+// contract: 5 one value
 // RUN: %form_sweeps %s | FileCheck %s
 
 // An entry is multiplied once, as in the sweep, without a rounding error beside it. So it cancels

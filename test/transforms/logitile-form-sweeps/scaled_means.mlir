@@ -1,6 +1,7 @@
 // A logsumexp of scaled distances from a mean: one sweep makes the mean and the sum of
 // exponentials, which do not have it. The entry at y is made of the same parts, so that what is far
-// from the mean cancels. contract: 5 one value
+// from the mean cancels.
+// contract: 5 one value
 // RUN: %form_sweeps %s | FileCheck %s
 
 // CHECK: logitile.sweep @forward0

@@ -1,5 +1,6 @@
 // Sparse terms of computed values are made with the operations of the sweep, so that both have the
-// same bits. contract: 5 one value
+// same bits.
+// contract: 5 one value
 // RUN: %form_sweeps %s | FileCheck %s
 
 // The maximum is that of rounded sums, and so is what it is compared with: one addition, no

@@ -1,5 +1,6 @@
 // exp2 is an exponential of a multiple. Its entry is made of the product as a sweep rounds it,
-// without what that lost. contract: 5 one value
+// without what that lost.
+// contract: 5 one value
 // RUN: %form_sweeps %s | FileCheck %s
 
 // CHECK-LABEL: logitile.program @power_of_two

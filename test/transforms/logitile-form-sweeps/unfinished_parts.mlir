@@ -1,5 +1,6 @@
 // What a reduction waits for leaves it as factor or addend, if that saves a sweep; what is finished
-// stays inside. contract: 5 factoring
+// stays inside.
+// contract: 5 factoring
 // RUN: %form_sweeps %s | FileCheck %s
 
 // One sweep: the factor multiplies the finished sum.
