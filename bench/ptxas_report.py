@@ -35,7 +35,7 @@ TABLE = pathlib.Path(__file__).resolve().parent.parent / "compiler" / "Backends"
 SHAPE = TOKENS, HIDDEN, VOCAB = 4096, 768, 50257  # no tile divides the vocabulary
 ENTRIES = 4  # of a token in an input Token[..., K]
 DTYPES = ("bfloat16", "float16", "float32")
-# Gradients in the place of stored logits, summed over chunks, and of logits that are made again.
+# Gradients in the place of stored logits, summed over chunks, and of logits that are recomputed.
 SCHEDULES = {"forward": {}, "kept": {"chunks": 1}, "chunks": {"chunks": 4}, "again": {"workspace": "600MiB"}}
 REGISTERS, RESERVED_SHARED = 65536, 1024  # of a multiprocessor; of each block
 # Warps and bytes of shared memory of a multiprocessor: CUDA programming guide,

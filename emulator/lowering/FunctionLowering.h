@@ -1,5 +1,5 @@
-// FunctionLowering.h - lowers one function: calls of intrinsics and inline PTX become calls of
-// handlers, and each access of memory is checked first. Lower.cpp handles the module.
+// FunctionLowering.h - lowers one function. Calls of intrinsics and of inline PTX become calls of
+// handlers, and a check is inserted before each access of memory. Lower.cpp handles the module.
 #pragma once
 #include "emulator/lowering/Lower.h"
 #include <memory>
@@ -19,49 +19,55 @@ class Value;
 namespace logitile::emulator {
 class FunctionLowering {
 public:
-  /// Takes note of the function's own instructions: those that come later are the emulator's.
+  /// Records the instructions of the function. Only they are lowered: instructions that are
+  /// inserted later belong to the emulator.
   FunctionLowering(llvm::Function &function, Lowered &lowered);
-  /// Slots of the frame.
+  /// The number of slots of the frame.
   static constexpr uint32_t kFrameSlots = 1024;
-  /// 'runningThread' and 'operandFrame' are values of the first block: who runs, and room for
-  /// operands.
+  /// Lowers the function. False, with 'error', if the emulator does not know one of its
+  /// instructions. 'runningThread' and 'operandFrame' are values of the entry block: the emulated
+  /// thread that runs, and the memory for operands and results of instructions.
   bool run(llvm::Value *runningThread, llvm::Value *operandFrame, std::string &error);
 
 private:
-  /// A warp-wide instruction whose lanes have not met yet: its operands are in the frame already.
+  /// A warp-wide instruction for which no call of 'meet' has been inserted yet. The code that
+  /// stores its operands in the frame has been inserted.
   struct Pending {
     llvm::CallInst *call;
     const Op *op;
     uint32_t firstSlot;
-    std::vector<llvm::ExtractValueInst *> parts; // of its result, which wait with it
+    std::vector<llvm::ExtractValueInst *> parts; // instructions that extract parts of its result, also pending
   };
 
   bool lowerInstruction(llvm::Instruction &instruction, std::string &error);
   bool lowerCall(llvm::CallInst &call, std::string &error);
   void lowerKnown(llvm::CallInst &call, const Op &op);
-  /// Has the numbers come in place of marks where the kernel uses sums of wgmma.
+  /// Finds the uses of sums of wgmma in the kernel. Inserts code before them that replaces marks by
+  /// the sums (Products.h).
   bool resolveSums(std::string &error);
   bool lowerRegister(llvm::CallInst &call, std::string_view name);
-  /// A report in place of an instruction that ends the kernel.
+  /// Inserts the report of a fault before an instruction that ends the kernel.
   void reportTrap(llvm::Instruction &instruction, std::string name);
-  /// Counts a turn before the jump back to the start of a loop.
+  /// Inserts code that counts an iteration of a loop, before the jump back to the loop's start.
   void countTurn(llvm::Instruction &end);
-  /// Whether an instruction accesses memory that the emulator does not have: parameters, constants
-  /// and stacks by their numbers.
+  /// Whether an instruction accesses memory that the emulator does not have: the address spaces of
+  /// parameters, constants and stacks. Accesses of variables are known in any address space.
   static bool accessesUnknownMemory(const llvm::Instruction &instruction);
   void checkMemory(llvm::Instruction &instruction);
   void checkVariableBounds(llvm::Instruction &instruction, llvm::Value *pointer, llvm::Value *bytes);
   void lowerFence(llvm::FenceInst &instruction);
-  /// Replaces a conversion of a number to an integer; false where the instruction is none.
+  /// Replaces a conversion of a floating-point number to an integer by code with the GPU's results.
+  /// False if the instruction is another one.
   bool convertAsGpu(llvm::Instruction &instruction);
   void checkDivision(llvm::Instruction &instruction);
   void checkCall(llvm::CallInst &call, const llvm::Function &callee);
   void checkVariable(llvm::Instruction &instruction);
   void checkPointer(llvm::Instruction &instruction, llvm::Value *pointer, llvm::Value *bytes, AccessKind kind, uint64_t alignment);
 
-  // ---- meetings: independent neighbours share one
+  // ---- meetings: neighbouring instructions share one if they do not depend on each other
   bool usesPending(const llvm::Instruction &instruction) const;
-  /// Whether the instruction only takes a part of a pending result, and then has it wait too.
+  /// Whether the instruction only extracts a part of a pending result. If so, it becomes pending,
+  /// too.
   bool waitsForPending(llvm::Instruction &instruction);
   bool fitsPending(const llvm::CallInst &call, const Op &op, uint32_t slots) const;
   void flush(llvm::Instruction &before);
@@ -78,14 +84,14 @@ private:
   llvm::Function &function;
   Lowered &lowered;
   std::vector<llvm::Instruction *> originals;
-  std::set<const llvm::Instruction *> loopEnds; // which may jump back
+  std::set<const llvm::Instruction *> loopEnds; // instructions that may jump back to the start of a loop
   llvm::Value *thread = nullptr, *frame = nullptr;
   std::vector<Pending> pending;
   uint32_t pendingSlots = 0;
 };
 
-/// What the variables in a function's frame take.
+/// The bytes of the variables in a function's stack frame.
 uint64_t localBytesOf(const llvm::Function &function);
-/// Where an instruction comes from, from its debug location.
+/// Where an instruction comes from, according to its debug location.
 Source sourceOf(const llvm::Instruction &instruction);
 } // namespace logitile::emulator

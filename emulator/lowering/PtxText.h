@@ -22,7 +22,7 @@ inline std::string_view trim(std::string_view text) {
   return first == text.npos ? "" : text.substr(first, text.find_last_not_of(kSpace) + 1 - first);
 }
 
-/// Parts between separators that stand outside of braces.
+/// Splits a text at the separators that are not inside braces, and trims the parts.
 inline std::vector<std::string_view> split(std::string_view text, char separator) {
   std::vector<std::string_view> parts;
   size_t start = 0;
@@ -38,7 +38,7 @@ inline std::vector<std::string_view> split(std::string_view text, char separator
   return parts;
 }
 
-/// A statement without its semicolon.
+/// Reads a statement. 'text' does not include the semicolon.
 inline Statement readStatement(std::string_view text) {
   const size_t space = text.find_first_of(" \t\n");
   Statement statement{split(text.substr(0, space), '.'), {}};
@@ -53,13 +53,13 @@ inline std::optional<uint32_t> readNumber(std::string_view text) {
   return problem == std::errc() && end == text.data() + text.size() ? std::optional(number) : std::nullopt;
 }
 
-/// The words of an opcode, taken one by one.
+/// The words of an opcode, to be taken one by one.
 class Words {
 public:
   explicit Words(const std::vector<std::string_view> &words) : words(words) {}
   bool isEnd() const { return next == words.size(); }
   std::string_view take() { return isEnd() ? std::string_view() : words[next++]; }
-  /// Takes the next word if it is one of these.
+  /// Takes the next word if it is one of 'choices'. Returns whether it is.
   bool take(std::initializer_list<std::string_view> choices) {
     const bool isOne = !isEnd() && std::ranges::find(choices, words[next]) != choices.end();
     next += isOne;

@@ -1,6 +1,6 @@
 // RUN: %specialise %s | FileCheck %s
 
-// Logits are made again; a gradient that is rounded gives up its sparse terms to memory.
+// Logits are recomputed; a gradient that is rounded gives up its sparse terms to memory.
 // CHECK-LABEL: logitile.kernel @gradient(%tokens: index from tokens, %vocab_split_first: index from vocab_split_first, %vocab_split_end: index from vocab_split_end,
 // CHECK-SAME: %tokens_map: !logitile.view<?xi32> from @tokens_map, %z_hidden: !logitile.view<?x24xbf16> from @z_hidden,
 // CHECK-SAME: %z_weight: !logitile.view<300x24xbf16> from @z_weight, %target: !logitile.view<?xi32> from @target,

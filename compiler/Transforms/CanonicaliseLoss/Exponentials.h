@@ -1,48 +1,53 @@
 // Exponentials.h - rewrites exponentials, so that masked entries (logits of -inf) have a weight of
-// exactly 0, and known exponents are kept. docs/design/spec.md has the rules; names of rules below
-// are those of that page.
+// exactly 0, and known exponents are kept. docs/design/spec.md has the rules, and defines the terms
+// of the comments here.
 #pragma once
 #include "compiler/Transforms/CanonicaliseLoss/Writer.h"
 #include "llvm/ADT/DenseMap.h"
 
 namespace logitile {
-/// Writes operations on f32 by the rules. Operands were written by the rules themselves.
+/// Writes operations on f32 by the rules. The operands must have been written by the rules before.
 class Exponentials {
 public:
   explicit Exponentials(Writer &writer) : w(writer) {}
 
-  /// a * b. Weights come first, so that one of 0 wins over every other factor.
+  /// a * b. Weights become the first factors, so that the product is 0 if a weight is 0, whatever
+  /// the other factors are.
   mlir::Value product(mlir::Value a, mlir::Value b);
-  /// a / b. To divide by an exponential is to multiply by another one.
+  /// a / b. A quotient by an exponential becomes a product with the exponential of the negated
+  /// exponent.
   mlir::Value quotient(mlir::Value a, mlir::Value b);
   mlir::Value power(mlir::Value a, mlir::Value b);
 
   enum class Base { E, Two };
-  // All of these are null where no rule holds.
+  // The next five functions return null if no rule applies.
   /// The logarithm of an exponential, or of a sum of exponentials over the vocabulary.
   mlir::Value logarithm(mlir::Value x, Base base);
-  /// x to a power that is a constant.
+  /// x to the power of a constant.
   mlir::Value root(mlir::Value x, double power);
-  /// The entry of an exponential, made by the ops that make the value there, so that it has the
-  /// same bits. 'of' gives the entry of an exponent.
+  /// The entry of an exponential. It is computed by the same ops as the exponential itself, so that
+  /// it has the same bits. 'of' returns the entry of an exponent.
   mlir::Value entry(mlir::Value x, llvm::function_ref<mlir::Value(mlir::Value)> of);
-  /// An exponential that is NaN where a condition does not hold: so is its exponent.
+  /// A selection between an exponential and NaN: an exponential whose exponent is a selection
+  /// between the exponent and NaN.
   mlir::Value selectedOrNaN(mlir::arith::SelectOp select);
-  /// The min or max of an exponential: its entry where the exponent has its own. Not of products,
-  /// of which another entry may be the largest once they are rounded.
+  /// The minimum or maximum of an exponential, as the exponential of the minimum or maximum of its
+  /// exponent. Null for a product of exponentials: once rounded, another entry of the product may
+  /// be the largest.
   mlir::Value leastOrLargest(mlir::Value x, Combiner combiner);
-  /// What has its extremes where x has them: the exponent of an exponential, else x.
+  /// A value whose minimum and maximum are at the same entries as those of x. Positive constant
+  /// factors of x are dropped, and an exponential is replaced by its exponent.
   mlir::Value orderedLike(mlir::Value x);
 
-  /// Finds out what is asked later, while the answers for operands are known: so no question goes
-  /// deep.
+  /// Finds out whether x is a weight, while the answers for its operands are known. So later
+  /// questions about x need no deep recursion.
   void note(mlir::Value x) { isWeight(x); }
 
 private:
   /// A value that is known to be base ** exponent.
   struct Exponential {
     Base base = Base::E;
-    mlir::Value exponent; // null: it is none
+    mlir::Value exponent; // null: the value is not known to be an exponential
     explicit operator bool() const { return bool(exponent); }
   };
   using Known = llvm::DenseMap<mlir::Value, mlir::Value>;
@@ -56,7 +61,7 @@ private:
   Exponential findExponential(mlir::Value x);
   mlir::Value logarithmOf(Exponential x, Base base);
   mlir::Value withExponent(Base base, mlir::Value exponent);
-  /// 'onVarying': what does not vary is its own entry.
+  /// 'onVarying': whether a value that does not vary is its own entry.
   mlir::Value entry(mlir::Value x, llvm::function_ref<mlir::Value(mlir::Value)> of, bool onVarying, Known &known);
   mlir::Value findEntry(mlir::Value x, llvm::function_ref<mlir::Value(mlir::Value)> of, bool onVarying, Known &known);
   Split split(mlir::Value x);

@@ -10,21 +10,21 @@
 #include "llvm/ADT/DenseSet.h"
 
 namespace logitile {
-/// One projection of the program, and the types that its operands have on the way.
+/// One projection of the program, and the types of its operands from memory to products.
 struct ProjectionProblem {
   llvm::StringRef name;
   int64_t hidden = 0;
-  mlir::Type hiddenElement, weightElement; // in memory, and what they are rounded to when they are read
-  mlir::Type operand;                      // of packed operands and of gradients in contractions
+  mlir::Type hiddenElement, weightElement; // types in memory, and those to which elements are rounded when read
+  mlir::Type operand;                      // type of packed operands, and of gradients in contractions
   bool wantsHidden = false, wantsWeight = false;
   mlir::Type hiddenGradient, weightGradient;
-  bool isReadAgain = false;                // after the first sweep: keeping its logits pays
-  mlir::Type storedElement;                  // of those logits
+  bool isReadAgain = false;                // whether its logits are read after the first sweep: then storing them saves work
+  mlir::Type storedElement;                  // type of its stored logits
 };
 
 struct Problem {
-  /// Fails with a diagnostic where program and request do not fit each other.
-  /// \param finer how many times as many vocabulary splits there are as usual, as far as tiles
+  /// Fails with a diagnostic if program and request do not fit each other.
+  /// \param finer the factor by which there are more vocabulary splits than usual, as far as tiles
   /// allow.
   static mlir::FailureOr<Problem> get(ProgramOp program, RequestAttr request, int64_t finer);
 
@@ -32,20 +32,20 @@ struct Problem {
   RequestAttr request;
   std::shared_ptr<const Target> target;
   TargetFacts facts; // of the target
-  Machine machine;   // of the target as well: the same wherever the program is compiled
+  Machine machine;   // also of the target: the same on every machine that compiles the program
   TileSizes tiles;
   int64_t panelWidth = 1;
-  int64_t columns = 0, vocabSplit = 1, vocabSplits = 1; // vocabulary entries, those of a vocabulary split, number of vocabulary splits
-  int64_t leastGroup = 1; // fewest vocabulary splits whose gradient is made at a time
+  int64_t columns = 0, vocabSplit = 1, vocabSplits = 1; // vocabulary entries, entries of a vocabulary split, number of vocabulary splits
+  int64_t leastGroup = 1; // fewest vocabulary splits whose gradient is computed at a time
   llvm::SmallVector<ProjectionProblem> projections;
   llvm::SmallVector<SweepOp> forwardSweeps, backwardSweeps;
   SweepOp fusedSweep;
-  GradientOp gradient;                    // per element; null where there is none
-  SweepOp referenceSweep;                 // of the first columns; null where no gradient is relative to them
-  llvm::SmallVector<InputOp> inputs;      // that need memory of their own: one op for each, in the order of the program
+  GradientOp gradient;                    // computed per element; null if there is none
+  SweepOp referenceSweep;                 // over the first columns, for exponent references; null if there are none
+  llvm::SmallVector<InputOp> inputs;      // inputs in memory, so all but logits: one op for each input, in program order
   llvm::DenseSet<mlir::Attribute> knownOfCall;    // results of finishes that the runtime reads
-  llvm::DenseSet<mlir::Attribute> knownInBackward; // and those that are read after the forward phase
-  llvm::DenseSet<std::pair<llvm::StringRef, int64_t>> picksInBackward; // picks, by sweep and number, that are read then
+  llvm::DenseSet<mlir::Attribute> knownInBackward; // results of finishes that are read after the forward phase
+  llvm::DenseSet<std::pair<llvm::StringRef, int64_t>> picksInBackward; // picks that are read after the forward phase, by owner and number
   /// Whether the call has so few tokens that logits are computed as dot products of rows of the
   /// head and rows of hidden states. This depends on the tokens of the call, not of a chunk. So the
   /// number of chunks does not change the bits of a token's results.
@@ -74,7 +74,8 @@ struct Problem {
   /// or fewer if the target's limit is lower.
   int64_t weightRows() const { return std::min(tiles.TN, facts.mostWeightRows); }
   /// The factor by which a gradient of hidden states takes longer because its tasks are not a
-  /// multiple of the device's units, so that some units idle. 'tokens' and 'parts' give the tasks.
+  /// multiple of the device's units, so that some units idle. 'tokens' and 'parts' determine the
+  /// number of tasks.
   double hiddenWaits(const ProjectionProblem &projection, int64_t tokens, int64_t parts) const;
   /// The number of tokens in a chunk is a multiple of this.
   int64_t chunkUnit() const { return facts.hasFixedTiles ? tiles.TM : panelWidth; }
@@ -104,37 +105,40 @@ struct Problem {
   }
 };
 
-/// How the tokens are cut, what is stored, and how much of the gradient is made at a time.
+/// How the tokens are cut, what is stored, and how much of the gradient is computed at a time.
 struct Choice {
-  int64_t chunk = 0;        // as in loops over tokens; 0: all tokens at once
-  int64_t forwardChunk = 0; // of the forward phase, where gradients are made apart
-  int64_t storedVocabSplits = 0; // vocabulary splits [0, stored) keep their logits
-  int64_t group = 0;           // vocabulary splits whose gradient is made at a time; 0: all, in the place of the stored logits
-  bool hasParts = false;       // gradients of hidden states are made in parts of the vocabulary
+  int64_t chunk = 0;        // tokens of a chunk; negative: minus the number of chunks; 0: all tokens at once
+  int64_t forwardChunk = 0; // the same for the forward phase, if gradients are computed in a separate phase
+  int64_t storedVocabSplits = 0; // logits of vocabulary splits 0 to storedVocabSplits (exclusive) are stored
+  int64_t group = 0;           // vocabulary splits whose gradient is computed at a time; 0: all, in the place of the stored logits
+  bool hasParts = false;       // gradients of hidden states are computed in parts of the vocabulary
 
   bool inPlace() const { return group == 0; }
 };
 
-/// The schedule of one choice: its buffers, and on demand its ops.
+/// The schedule of one choice: its buffers, and, on demand, its ops.
 class ScheduleBuilder {
 public:
   ScheduleBuilder(const Problem &problem, const Choice &choice) : problem(problem), choice(choice) {
     declareBuffers();
   }
-  /// Bytes beyond inputs and outputs of a call with 'tokens' tokens.
+  /// The bytes of workspace of a call with 'tokens' tokens.
   int64_t workspace(int64_t tokens) const;
-  /// Seconds of such a call that schedules are compared by.
+  /// The predicted seconds of a call with 'tokens' tokens, for comparing schedules of one program.
   double seconds(int64_t tokens) const { return seconds(tokens, problem.machine); }
-  /// Predicted seconds of such a call: with what all schedules of a program have in common.
+  /// The predicted seconds of such a call, including the time that all schedules of a program have
+  /// in common.
   double predictedSeconds(int64_t tokens, const Machine &machine) const;
-  /// Appends the schedule to the program. Fails with a diagnostic where no template serves the
-  /// target.
+  /// Appends the schedule to the program, for numbers of tokens from 'first' to 'end' (exclusive).
+  /// Fails with a diagnostic if the target has no template for a launch.
   mlir::LogicalResult emit(int64_t first, int64_t end);
-  /// How many vocabulary splits share the lists of a sweep: one task goes through all of them.
+  /// The number of vocabulary splits that share the lists of a sweep. One task processes all splits
+  /// of such a group.
   int64_t listGroup() const;
-  /// The same of one sweep; 1 where it has no lists.
+  /// The same for 'sweep'; 1 if it has no lists.
   int64_t groupOf(SweepOp sweep) const { return sweep.getPlaces().empty() ? 1 : listGroup(); }
-  /// The fewest tokens for which such tasks are enough for the units.
+  /// The fewest tokens for which every unit gets such a task; 0 if vocabulary splits share no
+  /// lists.
   int64_t leastTokensOfLists() const;
 
 private:
@@ -173,17 +177,18 @@ private:
   int64_t depthOf(int64_t steps, mlir::Type operand) const;
   int64_t hiddenDepth(const ProjectionProblem &projection) const;
   int64_t projectDepth() const;
-  /// What the target computes a product by; its calls have the tokens and the vocabulary of the
-  /// program.
+  /// The algorithm by which the target computes a product, for the tokens of the request and the
+  /// vocabulary of the program.
   Algorithm algorithmOf(Product product, bool sharesOperands = true) const;
-  /// \param sharesOperands whether blocks may share operands: then all of them make their tiles.
+  /// \param sharesOperands whether the blocks of a cluster may share operands. This needs a kernel
+  /// in which every block computes its tile.
   Algorithm projectAlgorithm(bool sharesOperands = true) const;
   Algorithm hiddenAlgorithm(const ProjectionProblem &projection) const;
   Algorithm weightAlgorithm(const ProjectionProblem &projection) const;
 
   // ---- launches (Launches.cpp)
-  /// What templates may ask for: values of parameters, and buffers of views, each by the name that
-  /// templates have for it.
+  /// What a template may ask for: values of its parameters, and buffers for its views. Each has the
+  /// name that templates use for it.
   using Values = llvm::ArrayRef<std::pair<llvm::StringRef, mlir::Attribute>>;
   using Views = llvm::ArrayRef<std::pair<llvm::StringRef, BufferKey>>;
   void emitPrologue(mlir::OpBuilder &b);
@@ -202,7 +207,8 @@ private:
   void emitEnd(mlir::OpBuilder &b);
   void emitBuffers(mlir::OpBuilder &b);
   mlir::DictionaryAttr viewsOf(TemplateOp source, Views views) const;
-  /// A launch of the template for 'purpose', with what that asks for.
+  /// A launch of the template for 'purpose', with those of 'values' and 'views' for which the
+  /// template asks.
   LaunchOp launch(mlir::OpBuilder &b, const llvm::Twine &kernel, Purpose purpose, Values values, Views views = {});
   mlir::Attribute number(int64_t value) const;
   mlir::Attribute type(mlir::Type value) const { return mlir::TypeAttr::get(value); }
@@ -219,7 +225,7 @@ private:
   bool packsRowsAgain(const ProjectionProblem &projection) const;
   BufferKey hiddenOfTerms(const ProjectionProblem &projection) const;
   BufferKey hiddenOfWeight(const ProjectionProblem &projection) const;
-  /// The layout of memory with an entry for each token and vocabulary entry.
+  /// The layout of buffers with one value for each pair of token and vocabulary entry.
   Layout logitLayout() const { return problem.facts.tokensAreLanes ? Layout::ColumnMajor : Layout::Strided; }
   bool liesOverLogits(const ProjectionProblem &projection) const;
   bool copiesWeight(const ProjectionProblem &projection) const;
@@ -230,9 +236,9 @@ private:
   const Problem &problem;
   Choice choice;
   std::vector<std::pair<BufferKey, ViewType>> buffers; // in the order of 'plans'
-  std::vector<BufferPlan> plans;                       // their sizes, which many calls are asked for
-  llvm::SmallVector<BufferOp> emitted;                 // in the schedule
-  std::unique_ptr<TemplateLibrary> templates;          // while it is emitted
+  std::vector<BufferPlan> plans;                       // to compute sizes from, for many numbers of tokens
+  llvm::SmallVector<BufferOp> emitted;                 // ops of the schedule, in the order of 'plans'
+  std::unique_ptr<TemplateLibrary> templates;          // set by emit
   bool lacksTemplate = false;
   llvm::DenseMap<std::tuple<BufferRole, llvm::StringRef, int64_t>, size_t> numbers;
 };

@@ -1,6 +1,6 @@
 // RUN: logitile-opt %s "--logitile-cut-blocks=longest=4 part=3" | FileCheck %s
 // Each part is a function. What a later part reads lies in memory of the caller, what stands
-// outside of the block is an argument, and constants and addresses are made again.
+// outside of the block is an argument, and constants and addresses are recomputed.
 
 // CHECK-LABEL: func.func @kernel(
 // CHECK-SAME:      %[[FROM:.*]]: !llvm.ptr, %[[X:.*]]: vector<8xf32>)

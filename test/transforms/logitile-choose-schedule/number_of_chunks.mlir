@@ -16,7 +16,7 @@
 // ONE-NOT: logitile.loop
 // ONE-NOT: accumulate
 
-// In two phases the logits of earlier chunks are gone: they are made again, the whole vocabulary at
+// In two phases the logits of earlier chunks are gone: they are recomputed, the whole vocabulary at
 // a time.
 // RUN: sed 's/$ELEMENT/f32/; s/$GRADIENTS/<hidden of "z">, <weight of "z">/; s/$PLAN/mode = split, tokens = 4096, workspace = 0, chunks = 2, accumulate = false/' \
 // RUN:     %S/Inputs/square.mlir | %schedule | FileCheck %s --check-prefix=SPLIT

@@ -1,4 +1,4 @@
-// A backward pass of its own: what it reads is saved, or made again.
+// A backward pass of its own: what it reads is saved, or recomputed.
 
 // All logits saved. The gradient is made vocabulary split by vocabulary split beside them; the
 // hidden gradient is summed over the vocabulary splits in f32.
@@ -21,8 +21,8 @@
 // SAVED-NEXT: }
 // SAVED-NEXT: logitile.launch "round_z_hidden" from @round_rows
 
-// A part of the vocabulary saved, the rest made again after it. Sums go on from one part to the
-// other.
+// A part of the vocabulary is saved, and the rest is recomputed after it. Sums go on from one part
+// to the other.
 // RUN: sed 's/$ELEMENT/f32/; s/$GRADIENTS/<hidden of "z">, <weight of "z">/; s/$PLAN/mode = split, tokens = 4096, workspace = 400000000, chunks = 0, accumulate = false/' \
 // RUN:     %S/Inputs/square.mlir | %schedule | FileCheck %s --check-prefix=PART
 // PART: stored 15360 {

@@ -1,6 +1,6 @@
 // RUN: logitile-opt %s --logitile-differentiate | FileCheck %s
 
-// A value that is read along the vocabulary, and is the same for all of it, is made again where
+// A value that is read along the vocabulary, and is the same for all of it, is recomputed where
 // there is one per token.
 // CHECK-LABEL: logitile.loss @folded
 // CHECK: logitile.gradient {

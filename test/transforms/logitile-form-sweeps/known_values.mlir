@@ -1,8 +1,8 @@
 // What is computed per token, and when it is known.
 // RUN: %form_sweeps %s | FileCheck %s
 
-// What needs no logits and is more than a few operations is made once, before the sweeps; the rest
-// is made again.
+// A value that needs no logits and takes more than a few operations is computed once, before the
+// sweeps. Smaller values are recomputed.
 // CHECK-LABEL: logitile.program @prologue
 // CHECK: logitile.finish @finish0 prologue results ["{{v[0-9]+}}" : f32]
 // CHECK: math.absf
@@ -31,7 +31,7 @@ logitile.loss @prologue vocab 100 outputs ["loss"] {
   logitile.yield %loss : f32
 }
 
-// An cotangent comes with the backward phase: coefficients of sparse terms and of all entries are
+// A cotangent comes with the backward phase: coefficients of sparse terms and of all entries are
 // made there.
 // CHECK-LABEL: logitile.program @coefficients
 // CHECK: logitile.finish @finish1 forward of @forward0
