@@ -17,12 +17,15 @@
 // CHECK-NEXT: %[[HAS_NEXT:.*]] = arith.cmpi ult, %[[NEXT]], %[[END]] : i64
 // CHECK-NOT: nvvm.barrier0
 // CHECK-NOT: nvvm.cp.async.bulk.tensor
-// CHECK: scf.for %[[BLOCK:.*]] = %c0_i32 to %[[BLOCKS:[a-z0-9_]*]] step %c1_i32
+// CHECK: %[[OF_THIS:.*]] = arith.subi %[[BLOCKS:[a-z0-9_]*]], %c3_i32 : i32
+// CHECK: %[[TURNS:.*]] = arith.select %[[HAS_NEXT]], %[[BLOCKS]], %[[OF_THIS]] : i32
+// CHECK: %[[COPIES:.*]] = arith.select %{{.*}}, %[[TURNS]], %c0_i32 : i32
+// CHECK: scf.for %[[BLOCK:.*]] = %c0_i32 to %[[BLOCKS]] step %c1_i32
 // CHECK:   nvvm.wgmma.commit.group.sync.aligned
-// CHECK:   %[[LATER:.*]] = arith.addi %[[BLOCK]], %c3_i32 : i32
-// CHECK:   %[[IS_OF_THIS:.*]] = arith.cmpi ult, %[[LATER]], %[[BLOCKS]] : i32
-// CHECK:   arith.ori %[[IS_OF_THIS]], %[[HAS_NEXT]] : i1
-// CHECK:   scf.if
+// CHECK:   %[[COPIES_NOW:.*]] = arith.cmpi slt, %[[BLOCK]], %[[COPIES]] : i32
+// CHECK:   scf.if %[[COPIES_NOW]]
+// CHECK:     %[[LATER:.*]] = arith.addi %[[BLOCK]], %c3_i32 : i32
+// CHECK:     %[[IS_OF_THIS:.*]] = arith.cmpi slt, %[[LATER]], %[[BLOCKS]] : i32
 // CHECK:     %[[OF_NEXT:.*]] = arith.subi %[[LATER]], %[[BLOCKS]] : i32
 // CHECK:     arith.select %[[IS_OF_THIS]], %[[LATER]], %[[OF_NEXT]] : i32
 // CHECK:     %[[MOVED:.*]] = arith.addi %[[COLUMN]], %[[STEP]] : i64

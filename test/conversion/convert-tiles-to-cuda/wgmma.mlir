@@ -32,7 +32,7 @@
 // CHECK: scf.for
 // CHECK:   nvvm.cp.async.bulk.tensor
 // CHECK:   nvvm.cp.async.bulk.tensor
-// CHECK: scf.for %{{.*}} iter_args({{.*}}) -> (i32, !llvm.struct<({{.*}})>) : i32 {
+// CHECK: scf.for %{{.*}} iter_args({{.*}}) -> (i32, i32, !llvm.struct<({{.*}})>) : i32 {
 // CHECK-NOT: nvvm.barrier0
 // CHECK:   scf.while : () -> () {
 // CHECK-NEXT: nvvm.mbarrier.try_wait
@@ -44,8 +44,8 @@
 // CHECK:   nvvm.elect.sync
 // CHECK:   scf.if
 // CHECK:     nvvm.mbarrier.arrive %
-// CHECK:   arith.addi %{{.*}}, %c3_i32 : i32
 // CHECK:   scf.if
+// CHECK:     arith.addi %{{.*}}, %c3_i32 : i32
 // CHECK:     nvvm.mbarrier.try_wait
 // CHECK:     nvvm.elect.sync
 // CHECK-NEXT: scf.if

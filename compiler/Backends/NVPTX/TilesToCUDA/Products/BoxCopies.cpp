@@ -4,16 +4,16 @@ using namespace mlir;
 
 namespace logitile::cuda {
 BoxCopies::BoxCopies(KernelContext &k, const Operand &left, const Operand &right, int64_t depth)
-    : k(k), e(k.e), left(left), right(right), depth(depth), isFirst(isEqual(*k.warp, 0)) {}
+    : isFirst(isEqual(*k.warp, 0)), k(k), e(k.e), left(left), right(right), depth(depth) {}
 
 Value BoxCopies::within(Value number, int64_t end) {
+  if (llvm::isPowerOf2_64(end))
+    return arith::AndIOp::create(e, number, word(end - 1));
   Value isBelow = arith::CmpIOp::create(e, arith::CmpIPredicate::ult, number, word(end));
   return arith::SelectOp::create(e, isBelow, number, arith::SubIOp::create(e, number, word(end)));
 }
 
 Value BoxCopies::after(Value position, Value steps) { return within(arith::AddIOp::create(e, position, steps), 2 * k.stages); }
-
-Value BoxCopies::isFirstWarp(Value condition) { return e.both(isFirst, condition); }
 
 /// 0 in the first round of the two and 1 in the second, or the other way round.
 Value BoxCopies::parityOf(Value position, bool ofFirstRound) {
@@ -56,10 +56,9 @@ void BoxCopies::wait(Value position) {
   e.waitForPhase(k.arrival(indexOf(slotOf(position))), parityOf(position, /*ofFirstRound=*/false));
 }
 
-void BoxCopies::release(Value position, Value condition) {
+void BoxCopies::release(Value slot, Value condition) {
   Value isElected = e.elect();
   e.when(e.both(condition, isElected), [&] {
-    Value slot = slotOf(position);
     e.arrive(k.departure(indexOf(slot)));
     if (k.pair)
       e.arriveAt(arith::AddIOp::create(e, k.pair->reader, arith::MulIOp::create(e, slot, word(KernelContext::kMbarrierBytes))));

@@ -13,6 +13,7 @@ namespace logitile::cuda {
 class BoxCopies {
 public:
   BoxCopies(KernelContext &k, const Operand &left, const Operand &right, int64_t depth);
+  const mlir::Value isFirst; // i1: whether this is the first warp, which copies
 
   /// The position of a product's first block. At the end of the product, 'end' must be called with
   /// the position after its last block.
@@ -22,18 +23,15 @@ public:
   /// The position 'steps' later. 'steps' is at most the number of stages.
   mlir::Value after(mlir::Value position, mlir::Value steps);
   mlir::Value after(mlir::Value position, int64_t steps) { return after(position, word(steps)); }
-  mlir::Value before(mlir::Value position) { return after(position, 2 * k.stages - 1); }
   mlir::Value slotOf(mlir::Value position) { return within(position, k.stages); }
-  /// Whether this thread is in the warp that copies, and 'condition' holds.
-  mlir::Value isFirstWarp(mlir::Value condition);
 
   /// Called by the first warp only. Waits until all warps have read the stage at 'position', then
   /// starts to copy the block that begins at entry 'shared' of the shared axis.
   void copy(Int shared, mlir::Value position);
   /// Waits until the block at 'position' has arrived.
   void wait(mlir::Value position);
-  /// Tells, if 'condition' holds, that this warp has read the block at 'position'.
-  void release(mlir::Value position, mlir::Value condition);
+  /// Tells, if 'condition' holds, that this warp has read the block in stage 'slot'.
+  void release(mlir::Value slot, mlir::Value condition);
 
 private:
   mlir::Value word(int64_t value) { return e.constant(e.getI32IntegerAttr(value)); }
@@ -56,6 +54,5 @@ private:
   Emitter &e;
   const Operand left, right;
   const int64_t depth;
-  const mlir::Value isFirst; // whether this is the first warp
 };
 } // namespace logitile::cuda

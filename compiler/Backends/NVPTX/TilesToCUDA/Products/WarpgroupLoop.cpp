@@ -31,9 +31,8 @@ WarpgroupLoop::Descriptor WarpgroupLoop::descriptorOf(const Operand &operand, In
   return {e.narrow(place), static_cast<int64_t>(uint64_t(8 * lineBytes / kUnit) << 32 | swizzle << 62)};
 }
 
-SharedOperand WarpgroupLoop::advanced(const Descriptor &descriptor, Value units, const Operand &operand) {
-  Value place = arith::ExtUIOp::create(e, e.i64, arith::AddIOp::create(e, descriptor.place, units));
-  return {e.integer(place) + descriptor.layout, operand.isInnerShared};
+SharedOperand WarpgroupLoop::operandAt(Value place, const Descriptor &descriptor, const Operand &operand) {
+  return {e.integer(arith::ExtUIOp::create(e, e.i64, place)) + descriptor.layout, operand.isInnerShared};
 }
 
 int64_t WarpgroupLoop::stepOf(const Operand &operand) const {
@@ -45,12 +44,14 @@ static Value word(Emitter &e, int64_t value) { return e.constant(e.getI32Integer
 Value WarpgroupLoop::multiplyBlock(Value slot, Value sums) {
   MmaType type = left.element().isF16() ? MmaType::F16 : MmaType::BF16;
   Value stage = arith::MulIOp::create(e, slot, word(e, blockBytes / kUnit));
-  auto at = [&](int64_t units) { return arith::AddIOp::create(e, stage, word(e, units)); };
+  auto add = [&](Value place, Value units) { return arith::AddIOp::create(e, place, units); };
+  // The places of the stage first: one addition for each operand is left to a product.
+  Value ofLeft = add(leftDescriptor.place, stage), ofRight = add(rightDescriptor.place, stage);
   int64_t leftStep = stepOf(left) / kUnit, rightStep = stepOf(right) / kUnit;
   e.fenceProducts();
   for (int64_t step = 0; step < depth / kSteps; ++step)
-    sums = e.startProduct(type, advanced(leftDescriptor, at(step * leftStep), left), advanced(rightDescriptor, at(step * rightStep), right),
-                          k.threads.sharing.columns, sums);
+    sums = e.startProduct(type, operandAt(add(ofLeft, word(e, step * leftStep)), leftDescriptor, left),
+                          operandAt(add(ofRight, word(e, step * rightStep)), rightDescriptor, right), k.threads.sharing.columns, sums);
   e.commitProducts();
   return sums;
 }
@@ -101,7 +102,7 @@ void WarpgroupLoop::askForFirst(Int first) {
 /// Of 'blocks' blocks, as many as are ahead of the products.
 void WarpgroupLoop::askForFirst(BoxCopies &copies, Value start, Int first, Int blocks) {
   e.loop(e.integer(k.stages - 1), [&](Int block) {
-    e.when(copies.isFirstWarp(isLess(block, blocks)), [&] { copies.copy(first + block * depth, copies.after(start, e.narrow(block))); });
+    e.when(e.both(copies.isFirst, isLess(block, blocks)), [&] { copies.copy(first + block * depth, copies.after(start, e.narrow(block))); });
   });
 }
 
@@ -123,33 +124,36 @@ Value WarpgroupLoop::runBoxes(Value sums, Int first, Int count, const std::optio
   int64_t ahead = k.stages - 1;
   Int whole = isCutByBoxes ? count : (end - first) / depth;
   Value blocks = e.narrow(whole), none = word(e, 0);
-  auto isBelow = [&](Value a, Value b) { return arith::CmpIOp::create(e, arith::CmpIPredicate::ult, a, b); };
+  auto isBelow = [&](Value a, Value b) { return arith::CmpIOp::create(e, arith::CmpIPredicate::slt, a, b); };
   BoxCopies copies(k, left, right, depth);
-  auto copy = [&](Value block, Value position) {
-    Value isOfThis = isBelow(block, blocks), isThere = tiles ? arith::OrIOp::create(e, isOfThis, tiles->hasNext) : isOfThis;
-    e.when(copies.isFirstWarp(isThere), [&] {
-      Operand moved = right;
-      if (tiles) {
-        block = arith::SelectOp::create(e, isOfThis, block, arith::SubIOp::create(e, block, blocks));
-        moved.first = choose(isOfThis, right.first, right.first + tiles->step);
-      }
-      BoxCopies(k, left, moved, depth).copy(first + e.extend(block) * depth, position);
-    });
+  // The first warp copies in so many turns: in each, the block that is 'ahead' of the turn's.
+  Value turnsOfThis = arith::SubIOp::create(e, blocks, word(e, ahead));
+  Value turns = tiles ? arith::SelectOp::create(e, tiles->hasNext, blocks, turnsOfThis) : turnsOfThis;
+  Value turnsWithCopies = arith::SelectOp::create(e, copies.isFirst, turns, none);
+  auto copyAhead = [&](Value turn, Value position) {
+    Value block = arith::AddIOp::create(e, turn, word(e, ahead));
+    Operand moved = right;
+    if (tiles) {
+      Value isOfThis = isBelow(block, blocks);
+      block = arith::SelectOp::create(e, isOfThis, block, arith::SubIOp::create(e, block, blocks));
+      moved.first = choose(isOfThis, right.first, right.first + tiles->step);
+    }
+    BoxCopies(k, left, moved, depth).copy(first + e.extend(block) * depth, position);
   };
   Value start = copies.begin();
   if (!tiles)
     askForFirst(copies, start, first, whole);
-  CodeBuilder::Values last = loopOverWords(e, blocks, {start, sums}, [&](Value block, ValueRange current) -> CodeBuilder::Values {
-    Value position = current[0];
+  CodeBuilder::Values last = loopOverWords(e, blocks, {start, none, sums}, [&](Value block, ValueRange current) -> CodeBuilder::Values {
+    Value position = current[0], slotBefore = current[1], slot = copies.slotOf(position);
     copies.wait(position);
-    Value next = multiplyBlock(copies.slotOf(position), current[1]);
+    Value next = multiplyBlock(slot, current[2]);
     e.waitForProducts(1);
-    copies.release(copies.before(position), isBelow(none, block));
-    copy(arith::AddIOp::create(e, block, word(e, ahead)), copies.after(position, ahead));
-    return {copies.after(position, 1), next};
+    copies.release(slotBefore, isBelow(none, block));
+    e.when(isBelow(block, turnsWithCopies), [&] { copyAhead(block, copies.after(position, ahead)); });
+    return {copies.after(position, 1), slot, next};
   });
-  Value done = e.waitForSums(last[1]);
-  copies.release(copies.before(last[0]), isBelow(none, blocks));
+  Value done = e.waitForSums(last[2]);
+  copies.release(last[1], isBelow(none, blocks));
   copies.end(last[0]);
   if (isCutByBoxes)
     return done;

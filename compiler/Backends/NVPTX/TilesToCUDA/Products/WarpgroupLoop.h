@@ -51,8 +51,8 @@ private:
   };
   /// The descriptor of an operand that is 'offset' bytes from the start of shared memory.
   Descriptor descriptorOf(const Operand &operand, Int offset) const;
-  /// The operand 'units' beyond the descriptor's place.
-  SharedOperand advanced(const Descriptor &descriptor, mlir::Value units, const Operand &operand);
+  /// The operand with the layout of 'descriptor', but at 'place'.
+  SharedOperand operandAt(mlir::Value place, const Descriptor &descriptor, const Operand &operand);
   /// Bytes from the first 16 steps of an operand to the next.
   int64_t stepOf(const Operand &operand) const;
   /// Converts the values of a tile to the order in which products of warpgroups have their sums;
