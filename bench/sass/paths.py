@@ -9,7 +9,7 @@ out.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from .boxes import is_release
@@ -43,6 +43,16 @@ def usefulness(instruction: Instruction, has_boxes: bool = False) -> int:
     return next((_STORED[part] for part in instruction.opcode.split(".") if part in _STORED), 4)
 
 
+def _is_store(instruction: Instruction) -> bool:
+    """Whether it writes to global memory."""
+    return instruction.kind in ("STG", "UTMASTG")
+
+
+def _joins_rows(instruction: Instruction) -> bool:
+    """Whether threads of a row exchange what each has of it."""
+    return instruction.opcode.startswith("SHFL.BFLY")
+
+
 @dataclass(frozen=True)
 class Ends:
     """What loops count up to in a launch: its tokens, or the columns of a vocabulary split."""
@@ -56,9 +66,7 @@ class Loop:
     """A loop on a path.
 
     Attributes:
-        turns: how often its body runs; None where it counts up to a number of the launch: one that
-            stores results, or whose threads wait for each other, goes through columns, another one
-            through tokens.
+        turns: how often its body runs; None where it counts up to a number of the launch.
         step: what its counter grows by.
         body: its path.
     """
@@ -71,8 +79,13 @@ class Loop:
         """Its turns in a launch."""
         if self.turns is not None:
             return self.turns
-        is_of_columns = self.body.stores() or self.body.has_barriers()
-        return -(-(ends.columns if is_of_columns else ends.tokens) // self.step)
+        return -(-(ends.tokens if self.is_of_tokens() else ends.columns) // self.step)
+
+    def is_of_tokens(self) -> bool:
+        """Whether it goes through tokens. A loop that stores results, or that joins what the
+        threads of a row have, goes through columns.
+        """
+        return self.turns is None and not self.body.has(_is_store) and not self.body.has(_joins_rows)
 
 
 @dataclass(frozen=True)
@@ -105,16 +118,15 @@ class Path:
                 yield part
                 yield from part.body.loops()
 
-    def stores(self) -> bool:
-        """Whether anything on it, or in its loops, is written to global memory."""
+    def has(self, wanted: Callable[[Instruction], bool]) -> bool:
+        """Whether such an instruction is on it, or in its loops."""
         return any(
-            part.kind in ("STG", "UTMASTG") if isinstance(part, Instruction) else part.body.stores()
-            for part in self.parts
+            wanted(part) if isinstance(part, Instruction) else part.body.has(wanted) for part in self.parts
         )
 
-    def has_barriers(self) -> bool:
-        """Whether threads of a block wait for each other on it: rows of a tile are joined."""
-        return any(isinstance(part, Instruction) and part.kind == "BAR" for part in self.parts)
+    def stores(self) -> bool:
+        """Whether anything on it, or in its loops, is written to global memory."""
+        return self.has(_is_store)
 
     def every_taken(self) -> frozenset[int]:
         """`taken` of this path and of its loops."""

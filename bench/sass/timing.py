@@ -220,8 +220,8 @@ class KernelModel:
     @cached_property
     def near_loads(self) -> frozenset[int]:
         """Loads of loops over all tokens, which read the same lines for each tile."""
-        loops = [loop for loop in self.path.loops() if loop.turns is None and not loop.body.stores()]
-        parts = [part for loop in loops if loop is not self.main_loop for part in instructions_of(loop.body)]
+        loops = [loop for loop in self.path.loops() if loop.is_of_tokens() and not has_products(loop.body)]
+        parts = [part for loop in loops for part in instructions_of(loop.body)]
         return frozenset(part.address for part in parts if part.kind == "LDG")
 
     @cached_property

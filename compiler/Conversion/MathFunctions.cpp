@@ -151,8 +151,8 @@ Value MathFunctions::erf(Value value) {
 // ---- logarithms ---------------------------------------------------------------------------------
 
 MathFunctions::Split MathFunctions::splitNormal(Value x) {
-  Lanes bits = Lanes(b, x).bits(), power = (bits - 0x3f2aaaab).rightSigned(23), shift = power.left(23); // 2/3
-  return {(bits - shift).asFloat() - 1.0, arith::SIToFPOp::create(b, type, power), (shift.like(0x3f800000) - shift).asFloat()};
+  Lanes bits = Lanes(b, x).bits(), power = (bits - 0x3f2aaaab).rightSigned(23), powerBits = power.left(23); // 2/3
+  return {(bits - powerBits).asFloat() - 1.0, arith::SIToFPOp::create(b, type, power), powerBits};
 }
 
 /// Numbers below the normal range are scaled into it first.
@@ -207,12 +207,14 @@ Value MathFunctions::log2(Value x) {
   return fixLog(x, result + e);
 }
 
-/// 2 ulp. 1 + x rounded is u = 2^e (1 + f). What the rounding lost is added to f, in its scale.
+/// 2 ulp. 1 + x rounded is u = 2^e (1 + f). What the rounding lost is added to f, times 2^-e. From
+/// 2^25 on it does not count.
 Value MathFunctions::log1p(Value value) {
   Lanes x(b, value), u = x + 1.0;
   Split parts = splitNormal(u);
-  Lanes lost = (x - (u - 1.0)) * Lanes(b, parts.scale);
-  Lanes f = Lanes(b, parts.fraction) + lost.where(x < 0x1p25, x.like(0.0)); // beyond nothing is lost
+  Lanes exponentBits(b, parts.exponentBits), scale = (exponentBits.like(0x3f800000) - exponentBits).asFloat();
+  Lanes lost = (x - (u - 1.0)) * scale;
+  Lanes f = Lanes(b, parts.fraction) + lost.where(x < 0x1p25, x.like(0.0));
   Lanes result(b, fixLog(u, logOfSplit(f, parts.exponent)));
   return x.where(x.magnitude() < 0x1p-25, result); // -0 too
 }

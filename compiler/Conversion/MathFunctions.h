@@ -42,7 +42,7 @@ private:
   mlir::Value smallExpm1(mlir::Value rest); // of the rest that reduceByLog2 returns
   struct Split {
     mlir::Value fraction, exponent; // x = (1 + fraction) * 2^exponent, the fraction in [-1/3, 1/3]
-    mlir::Value scale;              // 2^-exponent, for exponents up to 127
+    mlir::Value exponentBits;       // of splitNormal: the exponent as an i32, where f32 has its bits
   };
   Split splitNormal(mlir::Value x);
   Split split(mlir::Value x);

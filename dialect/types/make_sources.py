@@ -23,6 +23,15 @@ import zlib
 from typing import Any
 
 ORIGIN = "Written by dialect/types/make_sources.py from LogitileAttrs.td and Request.td."
+INTEGER_TYPE = """\
+/* Enumerations are ints, also in C++: a wrong number of a caller is refused, and C++ defines
+ * what reading such a number does only for an enumeration that names its integer type. */
+#ifdef __cplusplus
+#define LT_INTEGER_TYPE : int
+#else
+#define LT_INTEGER_TYPE
+#endif
+"""
 Record = dict[str, Any]
 
 
@@ -84,7 +93,8 @@ def enum_text(found: Record) -> str:
 def c_enum(enum: Record, cases: list[Record]) -> str:
     prefix = enum["cPrefix"]
     values = "".join(f"  {prefix}{c['str'].upper()} = {c['value']}, {c_comment(c['meaning'])}" for c in cases)
-    return c_comment(enum["meaning"]) + f"typedef enum {enum['c']} LT_INT {{\n{values}}} {enum['c']};\n"
+    name = enum["c"]
+    return c_comment(enum["meaning"]) + f"typedef enum {name} LT_INTEGER_TYPE {{\n{values}}} {name};\n"
 
 
 # ---- structs
@@ -172,19 +182,16 @@ def c_member(member: Record) -> str:
 
 
 def c_header(found: Record) -> str:
-    code = "".join(c_enum(e, cases_of(found, e)) for e in instances(found, "Logitile_InC"))
+    code = INTEGER_TYPE + "".join(c_enum(e, cases_of(found, e)) for e in instances(found, "Logitile_InC"))
     for struct, given in structs_of(found):
         code += c_comment(struct["meaning"]) + c_struct(struct["c"], given)
     asked = [member for member in members(found, "Logitile_Request") if member["kind"] != "CALL"]
-    code += c_struct("lt_request", asked)
+    code += c_struct("lt_request", asked) + "#undef LT_INTEGER_TYPE\n"
     digest = zlib.crc32(re.sub(r"/\*.*?\*/", "", code).encode()) % 100_000
     return (
         f"/* logitile_request.h - what a program is made for: a part of logitile.h.\n * {ORIGIN} */\n"
         "#ifndef LOGITILE_REQUEST_H\n#define LOGITILE_REQUEST_H\n#include <stddef.h>\n#include <stdint.h>\n\n"
-        "/* Enumerations are ints, also in C++: a wrong number of a caller is refused, and C++ defines\n"
-        " * what reading such a number does only for an enumeration that names its integer type. */\n"
-        "#ifdef __cplusplus\n#define LT_INT : int\n#else\n#define LT_INT\n#endif\n"
-        f"{code}#undef LT_INT\n"
+        f"{code}"
         f"/* Of all this without its comments. */\n#define LT_REQUEST_DIGEST {digest}\n#endif\n"
     )
 

@@ -21,7 +21,7 @@ FACADE = ("python/logitile/head.py", "python/logitile/heads/")
 INCLUDES = 25
 CPP_COLUMNS, PYTHON_COLUMNS = 150, 110
 PROSE_COLUMNS = 100  # of comments and docstrings; in C++, tables (two spaces in a row) may be wider
-WHOLE_COMMENT = re.compile(r"^[ \t]*/\*.*?\*/[ \t]*$", re.DOTALL | re.MULTILINE)
+WHOLE_COMMENT = re.compile(r"^[ \t]*/\*(?:(?!\*/).)*\*/[ \t]*$", re.DOTALL | re.MULTILINE)
 # A comment of a lit test that is no line for lit, FileCheck or MLIR's check of diagnostics
 LIT_PROSE = re.compile(r"\s*// (?!\s*(?:[A-Z][A-Z0-9_-]*:|expected-))")
 

@@ -119,10 +119,13 @@ def test_a_loop_that_stores_turns_up_to_the_columns():
     assert opcodes(paths.path_of(found), tokens=1, columns=128).count("STG") == 4
 
 
-def test_a_loop_whose_threads_wait_for_each_other_turns_up_to_the_columns():
-    found = listing_of(".L_x_1:", "BAR.SYNC.DEFER_BLOCKING 0x0", "IADD3 R1, P1, R1, 0x20, RZ",
+@pytest.mark.parametrize(
+    ("within", "turns"), [("SHFL.BFLY PT, R4, R5, 0x1, 0x1f", 4), ("VOTE.ANY R4, PT, P2", 2)]
+)
+def test_a_loop_that_joins_rows_turns_up_to_the_columns_and_others_to_the_tokens(within, turns):
+    found = listing_of(".L_x_1:", "BAR.SYNC.DEFER_BLOCKING 0x0", within, "IADD3 R1, P1, R1, 0x20, RZ",
                        "ISETP.GE.U32.AND P0, PT, R1, R9, PT", "@!P0 BRA `(.L_x_1)", "EXIT")  # fmt: skip
-    assert opcodes(paths.path_of(found), tokens=1, columns=128).count("IADD3") == 4
+    assert opcodes(paths.path_of(found), tokens=64, columns=128).count("IADD3") == turns
 
 
 @pytest.mark.parametrize(

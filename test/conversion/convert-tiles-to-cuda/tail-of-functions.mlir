@@ -1,6 +1,6 @@
 // RUN: logitile-opt %s --convert-tiles-to-cuda | FileCheck %s
-// A row update that is mostly the code of functions has one form for all tiles, which compares
-// columns with the end of the vocabulary. A shorter one has another form for the tiles that end
+// A row update with much code of functions has one form for all tiles, which compares columns with
+// the end of the vocabulary. A shorter one has another form for the tiles that end
 // before. A thread has eight columns of a row, and two rows in a turn.
 
 // CHECK-LABEL: llvm.func @drawn(

@@ -36,7 +36,7 @@ static int64_t countFunctionCode(Region &region) {
   return instructions;
 }
 
-bool isMostlyFunctions(Region &region) { return countFunctionCode(region) >= 100; }
+bool hasMuchFunctionCode(Region &region) { return countFunctionCode(region) >= 100; }
 
 /// All rows: the tiles of a loop may have one that stands for each of them.
 static TileType wholeTile(KernelContext &k) {

@@ -76,7 +76,7 @@ private:
 bool isLong(mlir::Region &region);
 /// Whether functions of a region take a hundred instructions or more for each element. Beside them
 /// another comparison takes little time.
-bool isMostlyFunctions(mlir::Region &region);
+bool hasMuchFunctionCode(mlir::Region &region);
 
 /// Whether no op after 'op' uses 'value'.
 bool isLastUse(mlir::Value value, mlir::Operation *op);

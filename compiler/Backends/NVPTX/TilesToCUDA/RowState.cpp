@@ -35,7 +35,7 @@ public:
     areLooped = sharing.columnSlots() > 1 && (isLong(op.getCandidate()) || isLong(op.getUpdate()));
     // A comparison for each column costs less than code for the last tile and other code for the
     // tiles before it.
-    bool isOneCode = mayClip && (areLooped || isMostlyFunctions(op.getUpdate()));
+    bool isOneCode = mayClip && (areLooped || hasMuchFunctionCode(op.getUpdate()));
     listsColumns = !isOneCode;
     passed.set(isOneCode ? foldOnce(/*isTail=*/true)
                          : k.splitTail(mayClip, column, sharing.columns, e.integer(op.getLimit()), passed.types(), foldOnce));
