@@ -1,4 +1,6 @@
-"""The only way into the native module: every call of a plan goes through this module."""
+"""The only way of Python into the native module: every call of a plan goes through this module.
+Calls that JAX has compiled enter the library from XLA, without Python.
+"""
 
 from __future__ import annotations
 
