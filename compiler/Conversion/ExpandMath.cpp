@@ -48,12 +48,13 @@ bool isElementary(Operation *op) {
       math::Exp2Op, math::Log2Op, math::PowFOp, SigmoidOp, SoftplusOp, UniformOp>(op);
 }
 
-namespace {
-/// Whether an exponential may be made by the instruction for 2^x.
-template <typename OpT> bool mayBeApproximate(OpT exponential) {
-  return exponential && arith::bitEnumContainsAny(exponential.getFastmath(), arith::FastMathFlags::afn);
+bool mayBeApproximate(Operation *op) {
+  if (!isa<math::ExpOp, math::Exp2Op>(op))
+    return false;
+  return arith::bitEnumContainsAny(cast<arith::ArithFastMathInterface>(op).getFastMathFlagsAttr().getValue(), arith::FastMathFlags::afn);
 }
 
+namespace {
 struct ExpandMathPass : impl::ExpandMathPassBase<ExpandMathPass> {
   using ExpandMathPassBase::ExpandMathPassBase;
 
@@ -65,10 +66,8 @@ struct ExpandMathPass : impl::ExpandMathPassBase<ExpandMathPass> {
     if (Value expanded = expandLogitileOp(b, op, op->getOperands()))
       return expanded;
     MathFunctions f(b, op->getResult(0).getType(), target);
-    if (has.hasApproximateExp2 && mayBeApproximate(dyn_cast<math::ExpOp>(op)))
-      return f.expByExp2(op->getOperand(0));
-    if (has.hasApproximateExp2 && mayBeApproximate(dyn_cast<math::Exp2Op>(op)))
-      return target.approximateExp2(b, op->getOperand(0));
+    if (has.hasApproximateExp2 && mayBeApproximate(op))
+      return isa<math::ExpOp>(op) ? f.expByExp2(op->getOperand(0)) : target.approximateExp2(b, op->getOperand(0));
     auto one = [&](Value (MathFunctions::*function)(Value)) { return (f.*function)(op->getOperand(0)); };
     return llvm::TypeSwitch<Operation *, FailureOr<Value>>(op)
 #define LOGITILE_ELEMENTARY(Node, Op, Code, Facts, Slope) .Case<Op>([&](auto) { return one(&MathFunctions::Code); })

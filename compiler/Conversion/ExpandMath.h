@@ -9,4 +9,6 @@ namespace logitile {
 mlir::Value expandLogitileOp(mlir::ImplicitLocOpBuilder &b, mlir::Operation *op, mlir::ValueRange operands);
 /// Whether an op becomes the arithmetic of an elementary function: many ops on one number.
 bool isElementary(mlir::Operation *op);
+/// Whether an op is an exponential that the instruction for 2^x may make.
+bool mayBeApproximate(mlir::Operation *op);
 } // namespace logitile

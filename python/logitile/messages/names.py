@@ -66,9 +66,12 @@ def counted(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
+_UNITS = {"GiB": 2**30, "MiB": 2**20, "KiB": 2**10}
+
+
 def budget_text(count: int) -> str | int:
     """A number of bytes as `workspace` takes it: "64MiB"; an int if it is no multiple of a KiB."""
-    for unit, factor in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
+    for unit, factor in _UNITS.items():
         if count % factor == 0:
             return f"{count // factor}{unit}"
     return count
@@ -76,7 +79,7 @@ def budget_text(count: int) -> str | int:
 
 def size_text(count: int) -> str:
     """A number of bytes for people, rounded up: as a budget it is enough."""
-    for unit, factor in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
+    for unit, factor in _UNITS.items():
         if count >= factor:
             return f"{-(-count * 10 // factor) / 10:.1f} {unit}"
     return f"{count} B"

@@ -1,12 +1,12 @@
 // background_job_test.cpp - work on threads of its own: who waits, who leaves, forks, small stacks.
 #include "compiler/Support/WorkThread.h"
 #include "runtime/support/BackgroundJob.h"
+#include "test/unit/runtime/Child.h"
 #include "gtest/gtest.h"
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
 using namespace logitile;
@@ -85,17 +85,6 @@ TEST(BackgroundJob, AsksWhileItWaits) {
 
 // ---- no threads ---------------------------------------------------------------------------------
 
-/// Runs 'body' in a forked child and returns its exit status; -1 where it crashed or hung.
-template <typename Body> static int inChild(Body body) {
-  pid_t child = fork();
-  if (child == 0) {
-    alarm(20);
-    quick_exit(body() ? 0 : 1);
-  }
-  int status = 0;
-  waitpid(child, &status, 0);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
 #if !__has_feature(address_sanitizer) && !__has_feature(thread_sanitizer) // which need much memory themselves
 static void limitMemory(size_t bytesMore) {
   std::ifstream file("/proc/self/statm");

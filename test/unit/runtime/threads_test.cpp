@@ -4,6 +4,7 @@
 #include "runtime/support/FloatEnvironment.h"
 #include "runtime/cpu/ThreadCount.h"
 #include "runtime/cpu/ThreadPool.h"
+#include "test/unit/runtime/Child.h"
 #include "gtest/gtest.h"
 #include <atomic>
 #include <cmath>
@@ -14,7 +15,6 @@
 #include <numeric>
 #include <sched.h>
 #include <set>
-#include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
 #include <vector>
@@ -254,17 +254,6 @@ TEST(ThreadPool, HelpersReceiveNoSignals) {
 
 // ---- forks --------------------------------------------------------------------------------------
 
-/// Runs 'body' in a forked child and returns its exit status; -1 where it crashed or hung.
-template <typename Body> static int inChild(Body body) {
-  pid_t child = fork();
-  if (child == 0) {
-    alarm(20);
-    quick_exit(body() ? 0 : 1);
-  }
-  int status = 0;
-  waitpid(child, &status, 0);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
 static bool worksOn(ThreadPool &pool) {
   Tally tally(100);
   pool.run(100, 4, tally);

@@ -3,6 +3,7 @@
 #include "runtime/arrays/Values.h"
 #include "runtime/device/Workspace.h"
 #include "runtime/cpu/CpuDevice.h"
+#include "test/unit/runtime/Child.h"
 #include "test/unit/runtime/RuntimeCalls.h"
 #include "gtest/gtest.h"
 #include <algorithm>
@@ -11,9 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
-#include <sys/wait.h>
 #include <thread>
-#include <unistd.h>
 using namespace logitile;
 using namespace logitile::test;
 
@@ -109,16 +108,12 @@ TEST(Workspace, ForksWhileAnotherThreadTakes) {
       take(workspace, 8192);
   });
   for (int round = 0; round < 20; ++round) {
-    pid_t child = fork();
-    if (child == 0) {
-      alarm(20);
+    int status = inChild([&] {
       WorkspaceBlock block = take(workspace, kMegabyte);
       std::memset(block.data(), 3, kMegabyte);
-      quick_exit(0);
-    }
-    int status = 0;
-    waitpid(child, &status, 0);
-    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << round;
+      return true;
+    });
+    EXPECT_EQ(0, status) << round;
   }
   stops = true;
   busy.join();

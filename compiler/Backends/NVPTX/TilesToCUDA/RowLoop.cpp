@@ -21,16 +21,11 @@ bool isLong(Region &region) {
   return countOps(region) > kManyOps;
 }
 
-/// Whether one or two instructions make an exponential.
-static bool isApproximate(Operation *op) {
-  auto flags = dyn_cast<arith::ArithFastMathInterface>(op);
-  return flags && arith::bitEnumContainsAny(flags.getFastMathFlagsAttr().getValue(), arith::FastMathFlags::afn);
-}
 /// About how many instructions the functions of a region become.
 static int64_t countFunctionCode(Region &region) {
   int64_t instructions = 0;
   region.walk([&](Operation *op) {
-    if (isElementary(op) && !isApproximate(op))
+    if (isElementary(op) && !mayBeApproximate(op))
       instructions += isa<UniformOp>(op) ? 80 : 20;
   });
   return instructions;
