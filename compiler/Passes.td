@@ -212,6 +212,21 @@ def ApproximateExponentialsPass : Pass<"logitile-approximate-exponentials", "mli
   let dependentDialects = ["mlir::arith::ArithDialect", "mlir::math::MathDialect"];
 }
 
+def FuseEarlyGradientPass : Pass<"logitile-fuse-early-gradient", "mlir::ModuleOp"> {
+  let summary = "makes the early part of a gradient where the row state is updated";
+  let description = [{
+    Before: kernels, after `logitile-approximate-exponentials`. After: where an `early` map takes an
+    approximate exponential relative to a value of the row, and the `update_state` before it takes
+    the same exponential relative to a running maximum, the map is part of the update, which gives
+    its results as `entries`. The map's exponential is that of the update times an exponential of
+    the row: one exponential for each element instead of two. If that factor is above 2^31, a later
+    kernel computes the row again. If an exponential is too small for a float32, so is the gradient:
+    it is at most the softmax of the element.
+    Refuses: nothing.
+  }];
+  let dependentDialects = ["mlir::arith::ArithDialect", "mlir::math::MathDialect"];
+}
+
 def ShareCodePass : Pass<"logitile-share-code", "mlir::ModuleOp"> {
   let summary = "finds kernels that do the same on different memory";
   let description = [{

@@ -23,5 +23,6 @@ void logitile::buildTilesStage(PassManager &pm) {
   pm.addPass(createApproximateExponentialsPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
+  pm.addPass(createFuseEarlyGradientPass()); // once equal values look equal
   pm.addPass(createShareCodePass()); // what is equal looks equal now
 }

@@ -23,6 +23,7 @@ PIECES = {
     "Dim": "{0}", "Sparse": "{0} -> {1}, ...", "NamedTypes": "[{0} : {1}, ...]", "Bindings": "<{0}>",
     "Owner": "{0} ([ {1} ])?",
     "StateRegions": "init {0} candidate {1} update {2} merge {3}",
+    "UpdateTypes": "( {0} ) , ( {1} ) ( entries ( {3} ) )?",
 }
 # What tablegen says about operands and attributes, and how it reads better.
 WORDS = {
@@ -41,7 +42,7 @@ def plain_format(match: re.Match[str]) -> str:
     """The format of an op, its literals without quotes and without what only
     matters to the printer.
     """
-    text = re.sub(r"custom<(\w+)>\(([^)]*)\)", lambda piece: PIECES[piece[1]].format(*piece[2].split(", ")),
+    text = re.sub(r"custom<(\w+)>\(((?:[^()]|\([^()]*\))*)\)", lambda piece: PIECES[piece[1]].format(*piece[2].split(", ")),
                   match[1].replace("operation ::=", ""))
     text = re.sub(r"`([^`]*)`", r"\1", text)
     text = re.sub(r"\^|attr-dict(-with-keyword)?", "", text)

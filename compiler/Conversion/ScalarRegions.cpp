@@ -47,6 +47,8 @@ void Widener::emitReady(Region &region) {
   }
 }
 
-CodeBuilder::Values Widener::getYielded(Region &region) {
-  return llvm::map_to_vector(region.front().getTerminator()->getOperands(), [&](Value value) { return get(value); });
+CodeBuilder::Values Widener::get(ValueRange scalars) {
+  return llvm::map_to_vector(scalars, [&](Value scalar) { return get(scalar); });
 }
+
+CodeBuilder::Values Widener::getYielded(Region &region) { return get(region.front().getTerminator()->getOperands()); }

@@ -21,6 +21,7 @@ public:
   void emitReady(mlir::Region &region);
   /// The clone of 'scalar'. Clones the operands of its op first if needed.
   mlir::Value get(mlir::Value scalar);
+  CodeBuilder::Values get(mlir::ValueRange scalars);
   CodeBuilder::Values getYielded(mlir::Region &region);
 
 private:

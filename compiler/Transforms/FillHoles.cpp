@@ -124,7 +124,7 @@ SmallVector<Value> fillUpdate(OpBuilder &builder, Location loc, const LaunchShap
   SweepOp sweep = shape.sweep;
   bool hasLogits = !shape.loads || shape.halfLogits().empty(); // sums of a fused sweep do not read logits stored in 16 bits
   SmallVector<Value> read = flatten(inputs.drop_front(hasLogits ? 1 : 2));
-  auto update = UpdateStateOp::create(builder, loc, ValueRange(inputs[0]).getTypes(), inputs[0], read, column,
+  auto update = UpdateStateOp::create(builder, loc, ValueRange(inputs[0]).getTypes(), TypeRange(), inputs[0], read, column,
                                      cast<IntegerAttr>(limit).getInt());
   SmallVector<Type> state = typesOf(sweep.getStateTypes()), two = state;
   two.append(state);
@@ -163,6 +163,7 @@ SmallVector<Value> fillGradient(OpBuilder &builder, Location loc, const LaunchSh
                                 TypeRange types) {
   auto map = MapOp::create(builder, loc, types, flatten(inputs), column);
   GradientOp gradient = shape.gradient;
+  map.setEarly(gradient.getReferenceAttr() && shape.sweep); // without a sweep it is the later kernel
   RegionFiller filler(shape, map.getBody(), gradient.getLoc());
   filler.addLogits();
   filler.addInputs();

@@ -122,5 +122,21 @@ void logitile::printStateRegions(OpAsmPrinter &printer, Operation *, Region &ini
       " ");
 }
 
+static ParseResult parseTypes(OpAsmParser &parser, SmallVectorImpl<Type> &types) {
+  return parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Paren, [&] { return parser.parseType(types.emplace_back()); });
+}
+ParseResult logitile::parseUpdateTypes(OpAsmParser &parser, SmallVectorImpl<Type> &state, SmallVectorImpl<Type> &inputs,
+                                       SmallVectorImpl<Type> &results, SmallVectorImpl<Type> &entries) {
+  if (parseTypes(parser, state) || parser.parseComma() || parseTypes(parser, inputs))
+    return failure();
+  results.assign(state.begin(), state.end());
+  return succeeded(parser.parseOptionalKeyword("entries")) ? parseTypes(parser, entries) : ParseResult(success());
+}
+void logitile::printUpdateTypes(OpAsmPrinter &printer, Operation *, TypeRange state, TypeRange inputs, TypeRange, TypeRange entries) {
+  printer << '(' << state << "), (" << inputs << ')';
+  if (!entries.empty())
+    printer << " entries (" << entries << ')';
+}
+
 ParseResult logitile::parseDim(OpAsmParser &parser, Attribute &dim) { return parseDimension(parser, dim); }
 void logitile::printDim(OpAsmPrinter &printer, Operation *, Attribute dim) { printDimension(printer, dim); }

@@ -22,6 +22,12 @@ mlir::ParseResult parseStateRegions(mlir::OpAsmParser &parser, mlir::Region &ini
                                     mlir::Region &merge);
 void printStateRegions(mlir::OpAsmPrinter &printer, mlir::Operation *, mlir::Region &init, mlir::Region &candidate, mlir::Region &update,
                      mlir::Region &merge);
+/// `(state), (inputs) entries (entries)`. Results have the types of the state.
+mlir::ParseResult parseUpdateTypes(mlir::OpAsmParser &parser, llvm::SmallVectorImpl<mlir::Type> &state,
+                                   llvm::SmallVectorImpl<mlir::Type> &inputs, llvm::SmallVectorImpl<mlir::Type> &results,
+                                   llvm::SmallVectorImpl<mlir::Type> &entries);
+void printUpdateTypes(mlir::OpAsmPrinter &printer, mlir::Operation *, mlir::TypeRange state, mlir::TypeRange inputs, mlir::TypeRange results,
+                      mlir::TypeRange entries);
 /// An integer or a word in capitals.
 mlir::ParseResult parseDim(mlir::OpAsmParser &parser, mlir::Attribute &dim);
 void printDim(mlir::OpAsmPrinter &printer, mlir::Operation *, mlir::Attribute dim);

@@ -2,6 +2,7 @@
 // regions take and give, and how the tiles fit together.
 #include "dialect/checks/Checks.h"
 #include "dialect/types/Limits.h"
+#include "llvm/ADT/DenseSet.h"
 using namespace mlir;
 using namespace logitile;
 
@@ -153,7 +154,33 @@ static LogicalResult verifyRowsAndInputs(UpdateStateOp op) {
     if (Attribute extent = cast<TileType>(input.getType()).getDims()[1]; extent != one)
       columns = columns == one ? extent : columns;
   auto whole = TileType::get(context, {rows.getDims()[0], columns}, Float32Type::get(context));
+  for (Type type : op.getEntries().getTypes())
+    if (cast<TileType>(type).getDims() != whole.getDims())
+      return op.emitOpError() << "'entries' has " << type << "; expected tiles of all elements, as " << spell(whole);
   return verifyRepeats(op, "inputs", op.getInputs(), whole.getDims(), spell(whole));
+}
+
+/// What entries depend on is known before the update of the first column.
+static LogicalResult verifyEntries(UpdateStateOp op) {
+  Block &update = op.getUpdate().front();
+  ValueRange yielded = update.getTerminator()->getOperands();
+  unsigned slots = op.getState().size(), maxima = op.getCandidate().front().getTerminator()->getNumOperands();
+  auto isChanging = [&](BlockArgument argument) {
+    unsigned slot = argument.getArgNumber();
+    return slot < slots && (slot >= maxima || yielded[slot] != argument);
+  };
+  llvm::DenseSet<Value> changing;
+  auto changes = [&](Value value) { return changing.contains(value); };
+  for (BlockArgument argument : llvm::make_filter_range(update.getArguments(), isChanging)) {
+    changing = {argument};
+    for (Operation &made : update.without_terminator())
+      if (llvm::any_of(made.getOperands(), changes))
+        changing.insert(made.getResult(0));
+    if (llvm::any_of(yielded.drop_front(slots), changes))
+      return op.emitOpError() << "'update' yields an entry that depends on state " << argument.getArgNumber()
+                              << ", which differs from column to column";
+  }
+  return success();
 }
 
 LogicalResult UpdateStateOp::verifyRegions() {
@@ -161,6 +188,8 @@ LogicalResult UpdateStateOp::verifyRegions() {
   two.append(state);
   two.append(inputs);
   all.append(inputs);
+  SmallVector<Type> updated = state;
+  updated.append(elementsOf(getEntries().getTypes()));
   if (getLimit() <= 0)
     return emitOpError() << "'below' is " << getLimit() << ", which must be positive";
   size_t maxima = getCandidate().front().back().getNumOperands();
@@ -168,8 +197,10 @@ LogicalResult UpdateStateOp::verifyRegions() {
     return emitOpError() << "'candidate' gives " << maxima << " values for " << state.size() << " slots of row state";
   if (failed(verifyRowsAndInputs(*this)) || failed(verifyScalarRegion(*this, "init", getInit(), {}, state, /*hasColumn=*/false)) ||
       failed(verifyScalarRegion(*this, "candidate", getCandidate(), inputs, TypeRange(state).take_front(maxima), /*hasColumn=*/true)) ||
-      failed(verifyScalarRegion(*this, "update", getUpdate(), all, state, /*hasColumn=*/true)) ||
+      failed(verifyScalarRegion(*this, "update", getUpdate(), all, updated, /*hasColumn=*/true)) ||
       failed(verifyScalarRegion(*this, "merge", getMerge(), two, state, /*hasColumn=*/false)))
+    return failure();
+  if (failed(verifyEntries(*this)))
     return failure();
   for (auto [i, input] : llvm::enumerate(getInputs()))
     if (cast<TileType>(input.getType()).getDims()[1] != dimension(getContext(), 1) &&

@@ -45,13 +45,18 @@ def Logitile_InitStateOp : Logitile_Op<"init_state", [Pure]> {
   let hasRegionVerifier = 1;
 }
 
-def Logitile_UpdateStateOp : Logitile_Op<"update_state", [Pure, AttrSizedOperandSegments,
+def Logitile_UpdateStateOp : Logitile_Op<"update_state", [Pure, AttrSizedOperandSegments, AttrSizedResultSegments,
     RangedTypesMatchWith<"the next row state has the types of the last", "state", "results", "$_self">]> {
   let summary = "adds one tile to the row state of a sweep";
   let description = [{
     Columns from `below` on are left out. `candidate` takes the inputs, `update` the state and the
     inputs, `merge` two states and the inputs, of which it uses only those without a vocabulary
     axis. `logitile.column` in `candidate` and `update` is `at` plus the element's column.
+
+    After the state, `update` may yield one value for each of the `entries`. These are tiles of all
+    elements, also of columns from `below` on. The values may depend on the inputs, and on maxima
+    that `update` does not change. Such a maximum is at least the element's own candidate; of how
+    many other columns it is the maximum depends on the target.
 
     ```mlir
     %next:2 = logitile.update_state(%max, %sum) with (%z) at %column below 32000
@@ -77,11 +82,11 @@ def Logitile_UpdateStateOp : Logitile_Op<"update_state", [Pure, AttrSizedOperand
     ```
   }];
   let arguments = (ins Variadic<Logitile_TileType>:$state, Variadic<Logitile_TileType>:$inputs, Index:$column, Logitile_Int:$limit);
-  let results = (outs Variadic<Logitile_TileType>:$results);
+  let results = (outs Variadic<Logitile_TileType>:$results, Variadic<Logitile_TileType>:$entries);
   let regions = (region SizedRegion<1>:$init, SizedRegion<1>:$candidate, SizedRegion<1>:$update, SizedRegion<1>:$merge);
   let assemblyFormat = [{
     `(` $state `)` `with` `(` $inputs `)` `at` $column `below` $limit attr-dict-with-keyword
-    `:` `(` type($state) `)` `,` `(` type($inputs) `)`
+    `:` custom<UpdateTypes>(type($state), type($inputs), type($results), type($entries))
     custom<StateRegions>($init, $candidate, $update, $merge)
   }];
   let hasRegionVerifier = 1;
@@ -215,7 +220,9 @@ def Logitile_MapOp : Logitile_Op<"map", [Pure, AttrSizedOperandSegments]> {
   let description = [{
     An operand whose extent is 1 along an axis is repeated along it. `logitile.column` in the region
     is `at` plus the element's column. A map that `merges` joins two row states, its first operands.
-    It is associative, so a loop of such maps may group the states in any way.
+    It is associative, so a loop of such maps may group the states in any way. An `early` map makes
+    the early part of a gradient. Rows in which one of its exponentials is larger than 2^31 are
+    computed again by a later kernel, so nothing depends on what this map makes of them.
 
     ```mlir
     %g = logitile.map(%z, %lse) at %column : (!logitile.tile<64x32xf32>, !logitile.tile<64x1xf32>) -> !logitile.tile<64x32xf32> {
@@ -226,10 +233,10 @@ def Logitile_MapOp : Logitile_Op<"map", [Pure, AttrSizedOperandSegments]> {
     }
     ```
   }];
-  let arguments = (ins Variadic<Logitile_TileType>:$inputs, Optional<Index>:$column, UnitAttr:$merges);
+  let arguments = (ins Variadic<Logitile_TileType>:$inputs, Optional<Index>:$column, UnitAttr:$merges, UnitAttr:$early);
   let results = (outs Variadic<Logitile_TileType>:$results);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "`(` $inputs `)` (`at` $column^)? (`merges` $merges^)? attr-dict `:` functional-type($inputs, $results) $body";
+  let assemblyFormat = "`(` $inputs `)` (`at` $column^)? (`merges` $merges^)? (`early` $early^)? attr-dict `:` functional-type($inputs, $results) $body";
   let hasRegionVerifier = 1;
 }
 

@@ -2,7 +2,7 @@
 
 func.func @a(%z: !logitile.tile<4x8xf32>, %i: index) {
   // expected-error @+1 {{'logitile.update_state' op has no rows}}
-  "logitile.update_state"(%z, %i) <{limit = 8 : i64, operandSegmentSizes = array<i32: 0, 1, 1>}> ({
+  "logitile.update_state"(%z, %i) <{limit = 8 : i64, operandSegmentSizes = array<i32: 0, 1, 1>, resultSegmentSizes = array<i32: 0, 0>}> ({
     logitile.yield
   }, {
   ^bb0(%x: f32):

@@ -1,6 +1,7 @@
 // RowUpdate.h - an update_state on a group of rows: the code of its regions for the columns. Each
 // target decides where the state is stored, and which threads have the columns of a row.
 #pragma once
+#include "compiler/Conversion/PairSums.h"
 #include "compiler/Conversion/Tiles/RowGroup.h"
 #include "dialect/Logitile.h"
 
@@ -16,8 +17,9 @@ protected:
   /// same in all columns are added to 'values'.
   CodeBuilder::Values fold(const RowGroup &rows, Widener &values);
   /// Updates 'slots' of 'state' by the columns of 'rows'. Values of the update that are the same
-  /// in all columns are in 'values'.
-  void updateSlots(const RowGroup &rows, const Widener &values, llvm::ArrayRef<unsigned> slots, CodeBuilder::Values &state);
+  /// in all columns are in 'values'. 'makesEntries': keepEntries gets those of each column.
+  void updateSlots(const RowGroup &rows, const Widener &values, llvm::ArrayRef<unsigned> slots, CodeBuilder::Values &state,
+                   bool makesEntries = false);
   /// Merges the row states of two parts of the vocabulary, of which 'first' has the lower columns.
   CodeBuilder::Values merge(const Widener &uniform, mlir::ValueRange first, mlir::ValueRange second) const;
 
@@ -25,12 +27,17 @@ protected:
   /// The larger of two values, or 'known' if 'isCounted' is false. A candidate that is NaN is never
   /// larger, and 'known' is not NaN. A null 'isCounted' means true.
   virtual mlir::Value larger(mlir::Value candidate, mlir::Value known, mlir::Value isCounted) const;
+  /// How many terms of a PairSum are added to each other before the pair takes their sum. More than
+  /// one is possible if 'forColumns' emits code for each column.
+  virtual size_t termsTogether() const { return 1; }
   /// Whether the target computes this slot of the state by itself.
   virtual bool isFoundApart(unsigned slot) const { return false; }
   /// keepCandidates may store the candidates of the maxima at 'column'. mapCandidates then maps the
   /// values of the update that equal a stored candidate.
   virtual void keepCandidates(const Column &column, mlir::ValueRange candidates) {}
   virtual void mapCandidates(const Column &column, Widener &values) {}
+  /// What the op's entries are at 'column'.
+  virtual void keepEntries(const Column &column, mlir::ValueRange entries) {}
   /// Replaces the maxima of this thread's columns by those of all columns that are folded together.
   virtual void joinMaxima(llvm::MutableArrayRef<mlir::Value> maxima) {}
 
@@ -44,6 +51,14 @@ protected:
 private:
   void boundMaxima(const RowGroup &rows, Widener &values, CodeBuilder::Values &state);
   void updateState(const RowGroup &rows, Widener &values, CodeBuilder::Values &state);
+
+  /// A sum whose last terms are not part of it yet.
+  struct PendingSum {
+    PairSum sum;
+    CodeBuilder::Values terms;
+  };
+  llvm::SmallVector<PendingSum> findPendingSums(llvm::ArrayRef<unsigned> slots) const;
+  void addTerms(const Widener &values, PendingSum &pending, CodeBuilder::Values &state);
 
   CodeBuilder &builder;
 };

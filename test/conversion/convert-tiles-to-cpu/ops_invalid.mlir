@@ -49,3 +49,32 @@ logitile.kernel @wide_state(%n: index from tokens, %out: !logitile.view<?x8xf32,
     logitile.store %start to %out at [%row, %zero] : !logitile.tile<64x8xf32> to !logitile.view<?x8xf32, column_major>
   }
 }
+
+// -----
+
+logitile.kernel @makes_entries(%n: index from tokens, %z: !logitile.view<?x32xf32> from @z, %out: !logitile.view<?xf32> from @out) {
+  %zero = arith.constant 0 : index
+  scf.forall (%row) = (0) to (%n) step (64) {
+    %start = logitile.init_state : !logitile.tile<64x1xf32> {
+      %least = arith.constant -1.0 : f32
+      logitile.yield %least : f32
+    }
+    %tile = logitile.load %z at [%row, %zero] : !logitile.view<?x32xf32> -> !logitile.tile<64x32xf32>
+    // expected-error @+1 {{makes entries; CPU kernels do not support that}}
+    %next, %entry = logitile.update_state(%start) with (%tile) at %zero below 32
+        : (!logitile.tile<64x1xf32>), (!logitile.tile<64x32xf32>) entries (!logitile.tile<64x32xf32>) init {
+      %least = arith.constant -1.0 : f32
+      logitile.yield %least : f32
+    } candidate {
+    ^bb0(%x: f32):
+      logitile.yield %x : f32
+    } update {
+    ^bb0(%m: f32, %x: f32):
+      logitile.yield %m, %x : f32, f32
+    } merge {
+    ^bb0(%a: f32, %b: f32, %x: f32):
+      logitile.yield %a : f32
+    }
+    logitile.store %next to %out at [%row] : !logitile.tile<64x1xf32> to !logitile.view<?xf32>
+  }
+}

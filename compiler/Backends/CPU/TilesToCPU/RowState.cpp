@@ -27,6 +27,8 @@ public:
   LogicalResult check() {
     if (failed(inputs.check(op)))
       return failure();
+    if (!op.getEntries().empty())
+      return op.emitOpError() << "makes entries; CPU kernels do not support that";
     auto isVarying = [](Value input) { return cast<TileType>(input.getType()).getExtent(1) > 1; };
     if (llvm::none_of(op.getInputs(), isVarying) && op.getLimit() > 1)
       return op.emitOpError() << "has no input with a vocabulary axis; the number of columns follows from one";

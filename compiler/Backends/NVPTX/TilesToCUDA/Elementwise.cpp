@@ -93,9 +93,9 @@ void ThreadRow::mapColumn(Widener &values, Region &region, ValueRange arguments,
   values.setColumn(region, columns.number(column.place));
 }
 
-void ThreadRow::keep(ValueRange values) const {
-  for (auto [ring, value] : llvm::zip_equal(kept, values))
-    ring.push_back(value);
+void ThreadRow::keep(ValueRange values, size_t first) const {
+  for (auto [i, value] : llvm::enumerate(values))
+    kept[first + i].push_back(value);
 }
 
 /// All values that rotate through the arguments of the loop over columns.

@@ -59,8 +59,8 @@ public:
   void mapColumn(Widener &values, mlir::Region &region, mlir::ValueRange arguments, const Column &column) const override;
   CodeBuilder::Values forColumns(mlir::ValueRange start, Body body) const override;
 
-  /// Keeps values of the column that 'forColumns' is at, one of each type.
-  void keep(mlir::ValueRange values) const;
+  /// Keeps values of the column that 'forColumns' is at, for the types from 'first' on.
+  void keep(mlir::ValueRange values, size_t first = 0) const;
   /// What was kept for a column.
   mlir::Value getKept(size_t index, const Column &column) const { return kept[index][place(column)]; }
   /// The same for all columns.

@@ -31,19 +31,41 @@ public:
     bool mayClip = op.getLimit() % sharing.columns != 0;
     e.barrier(); // parts of the tile before are read
     PassedTiles passed(k, op, op.getInputs());
-    auto foldOnce = [&](bool isTail) { return passed.valuesOf(foldTile(isTail)); };
+    SmallVector<Type> types = passed.types();
+    size_t passedValues = types.size();
+    for (Type type : op.getEntries().getTypes())
+      types.append(countElements(), cast<TileType>(type).getElement());
+    auto foldOnce = [&](bool isTail) {
+      RowLoop loop = foldTile(isTail);
+      CodeBuilder::Values values = passed.valuesOf(loop);
+      for (ArrayRef<Value> entries : loop.results)
+        llvm::append_range(values, entries);
+      return values;
+    };
     areLooped = sharing.columnSlots() > 1 && (isLong(op.getCandidate()) || isLong(op.getUpdate()));
     // A comparison for each column costs less than code for the last tile and other code for the
     // tiles before it.
     bool isOneCode = mayClip && (areLooped || hasMuchFunctionCode(op.getUpdate()));
     listsColumns = !isOneCode;
-    passed.set(isOneCode ? foldOnce(/*isTail=*/true)
-                         : k.splitTail(mayClip, column, sharing.columns, e.integer(op.getLimit()), passed.types(), foldOnce));
+    CodeBuilder::Values values = isOneCode
+                                     ? foldOnce(/*isTail=*/true)
+                                     : k.splitTail(mayClip, column, sharing.columns, e.integer(op.getLimit()), types, foldOnce);
+    passed.set(ArrayRef(values).take_front(passedValues));
+    setEntries(ArrayRef(values).drop_front(passedValues));
     e.barrier();
     joinParts();
   }
 
 private:
+  /// Those of this thread in a tile of all rows and columns.
+  size_t countElements() const { return k.threads.sharing.rowSlots() * k.threads.sharing.columnSlots(); }
+  void setEntries(ArrayRef<Value> values) {
+    for (Value entry : op.getEntries()) {
+      k.setTile(entry, Tile{cast<TileType>(entry.getType()), llvm::to_vector(values.take_front(countElements())), {}});
+      values = values.drop_front(countElements());
+    }
+  }
+
   /// Where warps leave the state of a row: one after the other in the order of their columns.
   Place partOf(unsigned slot, Int row, Int warpColumn) {
     return e.at(parts[slot], warpColumn * k.threads.sharing.rows + row);
@@ -60,6 +82,8 @@ private:
     RowLoop loop(k);
     inputs.takeInto(loop, op);
     loop.compute(op.getUpdate());
+    for (Type type : op.getEntries().getTypes())
+      loop.make(cast<TileType>(type));
     loop.run([&] {
       int64_t rows = k.rowSlots(cast<TileType>(op.getState()[0].getType()));
       for (int64_t slot = 0; slot < rows; ++slot)
@@ -73,6 +97,7 @@ private:
   void keepCandidates(const Column &, ValueRange candidates) override {
     current->keep(llvm::map_to_vector(known, [&](const KnownCandidate &candidate) { return candidates[candidate.maximum]; }));
   }
+  void keepEntries(const Column &, ValueRange entries) override { current->keep(entries, known.size()); }
   void mapCandidates(const Column &at, Widener &values) override {
     if (compared)
       values.map(Value(arith::CmpIOp(compared->comparison)), isColumn(at));
@@ -92,14 +117,18 @@ private:
     return clips ? isLess(numberOf(slot), op.getLimit()) : Value();
   }
 
-  void foldRow(const RowLoop &loop, int64_t rowSlot) {
+  void foldRow(RowLoop &loop, int64_t rowSlot) {
     Widener group(e, 0);
     auto numberAt = [&](Int slot) { return numberOf(slot); };
     auto insideAt = [&](Int slot) { return isInside(slot); };
     SmallVector<Type> kept = llvm::map_to_vector(known, [](const KnownCandidate &candidate) { return candidate.value.getType(); });
+    for (Type type : op.getEntries().getTypes())
+      kept.push_back(cast<TileType>(type).getElement());
     ThreadRow row(k, inputs, inputs.readRow(loop, rowSlot), {k.threads.sharing.columnSlots(), areLooped, numberAt, insideAt}, kept);
     current = &row;
     CodeBuilder::Values state = fold(row, group);
+    for (auto [i, values] : llvm::enumerate(loop.results))
+      llvm::append_range(values, ArrayRef(row.getKept(known.size() + i)).take_front(k.threads.sharing.columnSlots()));
     for (const SparseSlot &pick : sparse)
       if (isFoundApart(pick.slot))
         state[pick.slot] = findPick(row, group, pick, state);
@@ -112,6 +141,11 @@ private:
         e.store(value, partOf(slot, k.threads.row(rowSlot), k.threads.warpColumn));
     });
   }
+
+  /// What the sum of four terms loses is at most 2^-23 of it, no more than an exponential is off.
+  /// Two-sums of every term take four operations of each column, those of every fourth one and
+  /// three quarters.
+  size_t termsTogether() const override { return areLooped ? 1 : 4; }
 
   /// A loop over columns stays one loop: another one for a slot would pass all their values on
   /// once more.
