@@ -150,10 +150,13 @@ class Reader:
     Attributes:
         seen: blocks that it has waited for.
         left: groups of products that may still read.
+        released: blocks whose stages it has released. The first turn for a tile has none to
+            release: the last block of the tile before was released after that tile.
     """
 
     seen: int = 0
     left: int = 0
+    released: int = 0
 
 
 @dataclass
@@ -188,8 +191,9 @@ class RingState:
         """Of the last block that no product of the warp reads any more, if there is one."""
         reader = self.readers[warp]
         block = reader.seen - 1 - reader.left
-        if block < 0:
+        if block < reader.released:
             return
+        reader.released = block + 1
         while len(self.released) <= block:
             self.released.append([])
         self.released[block].append(time)

@@ -14,12 +14,13 @@ from typing import Any
 
 from .boxes import Ring, first_wait, is_remote
 from .listing import Instruction, Listing
-from .multiprocessor import SCHEDULERS, Rates, cycles_of_code, cycles_of_turn, products_of
+from .multiprocessor import SCHEDULERS, Multiprocessor, Rates, cycles_of_code, cycles_of_turn, products_of
 from .paths import Ends, Loop, Path, path_of
 from .toolchain import Assembled
 
 WARP = 32
 PLAYED_TURNS = 4
+PLAYED_TILES = 6  # the first third of them are not counted
 _KINDS = {"HMMA": "products", "HGMMA": "products", "LDSM": "LDSM", "LDGSTS": "copies", "UTMALDG": "copies"}
 
 
@@ -45,6 +46,10 @@ class Limits:
 def instructions_of(path: Path) -> list[Instruction]:
     """Those of a path outside its loops."""
     return [part for part in path.parts if isinstance(part, Instruction)]
+
+
+def _is_barrier(instruction: Instruction) -> bool:
+    return instruction.kind == "BAR"
 
 
 def has_products(path: Path) -> bool:
@@ -210,6 +215,37 @@ class KernelModel:
         return self.cycles(self._two_tiles, ends) - once if self.tile_loop else once
 
     @cached_property
+    def is_apart(self) -> bool:
+        """Whether warps go from tile to tile without a barrier. Then some still multiply while
+        others already use what they have multiplied.
+        """
+        return bool(self.tile_loop) and self.asks_for_next and not self.tile_path.has(_is_barrier)
+
+    def apart_cycles(self, ends: Ends, turns: int) -> float:
+        """Of a tile whose warps are apart, with `turns` turns of its main loop."""
+        if (ends, turns) not in self._apart:
+            parts = tuple(
+                replace(part, turns=turns) if part in self.product_loops else part
+                for part in self.tile_loop.body.parts
+            )
+            path = Path(parts, self.tile_loop.body.taken)
+            trace = list(path.expand(ends, max(turns, PLAYED_TURNS)))
+            first, all_of_them = (
+                Multiprocessor(
+                    self.rates, trace, path.every_taken(), self.warps, 1, self.near_loads, self.ring
+                )
+                .play(tiles)
+                .cycles
+                for tiles in (PLAYED_TILES // 3, PLAYED_TILES)
+            )
+            self._apart[ends, turns] = (all_of_them - first) / (PLAYED_TILES - PLAYED_TILES // 3)
+        return self._apart[ends, turns]
+
+    @cached_property
+    def _apart(self) -> dict[tuple[Ends, int], float]:
+        return {}
+
+    @cached_property
     def _two_tiles(self) -> Path:
         return Path(2 * self.tile_path.parts, self.tile_path.taken)
 
@@ -295,9 +331,17 @@ def _turns_of_product(model: KernelModel, launch: Mapping[str, Any]) -> float:
 def _around(model: KernelModel, launch: Mapping[str, Any]) -> tuple[float, float]:
     if model.main_loop is None:
         return model.cycles(model.path, _ends(launch)), 1.0
-    tile = model.tile_cycles(_ends(launch))
+    whole = _tile_cycles(model, launch)
     loop = len(model.product_loops) * _turns_of_product(model, launch) * model.turn_cycles(1)
-    return tile, tile / (tile + loop)
+    return whole - loop, 1 - loop / whole
+
+
+def _tile_cycles(model: KernelModel, launch: Mapping[str, Any]) -> float:
+    """Of one tile of a block alone, products included."""
+    turns = _turns_of_product(model, launch)
+    if model.is_apart:
+        return model.apart_cycles(_ends(launch), max(round(turns), 1))
+    return len(model.product_loops) * turns * model.turn_cycles(1) + model.tile_cycles(_ends(launch))
 
 
 def _code_cycles(model: KernelModel, launch: Mapping[str, Any], chip: Mapping[str, float]) -> float:
@@ -320,9 +364,7 @@ def _round_cycles(model: KernelModel, launch: Mapping[str, Any], blocks: int) ->
     products = launch["product_tiles"] / launch["tasks"]
     tiles, turns = products / len(model.product_loops), _turns_of_product(model, launch)
     tile, block = model.tile_path, model.block_path
-    chain = (
-        products * turns * model.turn_cycles(1) + tiles * model.tile_cycles(ends) + model.cycles(block, ends)
-    )
+    chain = tiles * _tile_cycles(model, launch) + model.cycles(block, ends)
     if blocks == 1:
         return chain
     issue = blocks * (tiles * model.issue_cycles(tile, ends) + model.issue_cycles(block, ends))

@@ -2,6 +2,7 @@
 // Threads read a tile of memory where they use it, and read the last existing entry in place of
 // entries past an end; stores, and copies for products, are clipped.
 #include "compiler/Backends/NVPTX/KernelWork.h"
+#include "compiler/Backends/NVPTX/HeldRows.h"
 #include "compiler/Backends/NVPTX/Sharing.h"
 #include "compiler/Schedule/BuildPlan.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -69,8 +70,12 @@ private:
   /// The columns of a vocabulary split: together with the axis of vocabulary splits, those of all
   /// vocabulary splits of the launch.
   LogicalResult visitFor(scf::ForOp loop) {
-    if (auto end = loop.getUpperBound().getDefiningOp<arith::SelectOp>(); end && end.getCondition().getDefiningOp<AnyTokenOp>())
-      return success(); // hardly any token has the flag
+    if (cuda::isForFlaggedTokens(loop))
+      return success();
+    for (Operation *op : cuda::findHeldRows(loop, sharing)) {
+      addBytes(bytesOfTile(op->getResult(0)));
+      held.push_back(op);
+    }
     std::vector<GridAxis> outer = axes;
     std::optional<int64_t> step = getConstantIntValue(loop.getStep());
     if (auto first = loop.getLowerBound().getDefiningOp<arith::MulIOp>(); first && step && places.contains(first.getLhs())) {
@@ -210,8 +215,10 @@ private:
   int64_t rowReads() const { return sharing.threads * sharing.rowSlots() / (isMerging ? sharing.parts : 1); }
   int64_t columnReads() const { return sharing.threads * sharing.columnSlots(); }
 
-  /// Bytes that one use of a tile reads: none where it was computed.
-  int64_t readBytes(Value tile) const {
+  /// Bytes that one use of a tile reads: none where it was computed, or where its rows are held.
+  int64_t readBytes(Value tile) const { return llvm::is_contained(held, tile.getDefiningOp()) ? 0 : bytesOfTile(tile); }
+  /// What reading all of a tile of memory takes.
+  int64_t bytesOfTile(Value tile) const {
     auto type = cast<TileType>(tile.getType());
     int64_t elements = type.getExtent(0) > 1 && type.getExtent(1) > 1 ? rowReads() * sharing.columnSlots()
                        : type.getExtent(1) > 1                        ? columnReads()
@@ -253,8 +260,10 @@ private:
       bool isRead = isMerged || !op.getCandidate().getArgument(i).use_empty() || !op.getUpdate().getArgument(state + i).use_empty();
       if (isRead)
         addBytes(readBytes(input));
-      if (isMerged) // thread t reads row t
-        addBytes(readBytes(input) / sharing.rowSlots() * sharing.rows / sharing.threads);
+      if (isMerged) { // by the threads that have the states of rows; in warps, by the others too
+        int64_t readers = sharing.haveWarpsStates() ? sharing.threads : sharing.rows;
+        addBytes(bytesOfTile(input) / sharing.rowSlots() * readers / sharing.threads);
+      }
     }
   }
 
@@ -292,6 +301,7 @@ private:
       addBytes(terms * rowReads() * kNumberBytes);
       return addNamed(op.getColumn(), terms * rowReads() / sharing.rows * kNumberBytes, op.getRow()); // all threads of the token's row
     case TermAction::Clear:
+      terms -= llvm::count_if(op.getTerms(), [&](Value columns) { return cuda::findHeld(held, columns, op.getRow()); });
       return addBytes(terms * rowReads() * kNumberBytes);
     case TermAction::Extract:
       addBytes(terms * rowReads() * kNumberBytes);
@@ -327,6 +337,7 @@ private:
 
   KernelOp kernel;
   const Sharing sharing;
+  SmallVector<Operation *> held; // before the current loop
   bool isMerging = false; // in a loop whose turns are shared out among the threads of a row
   KernelWork work;
   std::vector<GridAxis> axes;       // of the loops around

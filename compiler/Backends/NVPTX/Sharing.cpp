@@ -20,6 +20,11 @@ constexpr int64_t kMostParts = 8, kLeastOfPart = 4, kMostMergingThreads = 512;
 constexpr int64_t kMostMergingBytes = 32768; // of shared memory, by which their states come together
 constexpr int64_t kLeastWarps = 4, kMostWarps = 16; // a warp for each scheduler, a row of the tile for each thread
 
+bool isForFlaggedTokens(scf::ForOp loop) {
+  auto end = loop.getUpperBound().getDefiningOp<arith::SelectOp>();
+  return end && end.getCondition().getDefiningOp<AnyTokenOp>();
+}
+
 bool isCopied(LoadOp load) { return load.getResult().hasOneUse() && isa<StoreOp>(*load.getResult().getUsers().begin()); }
 
 MapOp mergeOf(scf::ForOp loop) {

@@ -45,6 +45,9 @@ struct Sharing {
   /// Elements of a thread along each side.
   int64_t rowSlots() const { return isFragments ? blockRows() / 8 : 1; }
   int64_t columnSlots() const { return isFragments ? blockColumns() / 4 : 1; }
+  /// Whether a warp has all columns of its rows. Then its lanes have the states of these rows: lane
+  /// l that of row l. Otherwise thread t has that of row t of the tile.
+  bool haveWarpsStates() const { return isFragments && warpColumns == 1 && blockRows() <= kWarp; }
 };
 
 /// The algorithm of a product; none for other ops.
@@ -55,6 +58,9 @@ bool isOfWarpgroups(mlir::Operation *op);
 /// 1. Those of a kernel make neighbouring steps of the first axis of its grid.
 int64_t blocksTogether(Algorithm algorithm);
 int64_t blocksTogether(KernelOp kernel);
+
+/// Whether 'loop' has turns only if one of its tokens has a flag, as hardly any token has.
+bool isForFlaggedTokens(mlir::scf::ForOp loop);
 
 /// If 'loop' only merges row states from memory into the states that it carries, one in each
 /// iteration, starting from the empty state: the map that merges. Null for any other loop.

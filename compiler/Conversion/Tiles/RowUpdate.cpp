@@ -1,5 +1,6 @@
 // RowUpdate.cpp - bounds, update and merge over the columns of a group of rows.
 #include "compiler/Conversion/Tiles/RowUpdate.h"
+#include "compiler/Conversion/EqualMaxima.h"
 using namespace mlir;
 using namespace logitile;
 
@@ -117,10 +118,22 @@ void RowUpdate::updateSlots(const RowGroup &rows, const Widener &values, ArrayRe
     addTerms(values, pending, state);
 }
 
-CodeBuilder::Values RowUpdate::merge(const Widener &uniform, ValueRange first, ValueRange second) const {
+Widener RowUpdate::mapStates(const Widener &uniform, ValueRange first, ValueRange second) const {
   Widener both = uniform;
   UpdateStateOp update = op;
   both.map(update.getMerge().getArguments().take_front(stateSize), first);
   both.map(update.getMerge().getArguments().slice(stateSize, stateSize), second);
-  return both.getYielded(update.getMerge());
+  return both;
+}
+
+CodeBuilder::Values RowUpdate::merge(const Widener &uniform, ValueRange first, ValueRange second) const {
+  return mapStates(uniform, first, second).getYielded(UpdateStateOp(op).getMerge());
+}
+
+CodeBuilder::Values RowUpdate::mergeAlike(const Widener &uniform, ValueRange first, ValueRange second) const {
+  CodeBuilder::Values other(first.take_front(maxima));
+  llvm::append_range(other, second.drop_front(maxima));
+  Widener both = mapStates(uniform, first, other);
+  mapEqualMaxima(builder, both, op);
+  return both.getYielded(UpdateStateOp(op).getMerge());
 }

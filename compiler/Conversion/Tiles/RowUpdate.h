@@ -22,6 +22,8 @@ protected:
                    bool makesEntries = false);
   /// Merges the row states of two parts of the vocabulary, of which 'first' has the lower columns.
   CodeBuilder::Values merge(const Widener &uniform, mlir::ValueRange first, mlir::ValueRange second) const;
+  /// The same for states that have the maxima of 'first'.
+  CodeBuilder::Values mergeAlike(const Widener &uniform, mlir::ValueRange first, mlir::ValueRange second) const;
 
   // ---- what a target may add --------------------------------------------------------------------
   /// The larger of two values, or 'known' if 'isCounted' is false. A candidate that is NaN is never
@@ -57,6 +59,7 @@ private:
     PairSum sum;
     CodeBuilder::Values terms;
   };
+  Widener mapStates(const Widener &uniform, mlir::ValueRange first, mlir::ValueRange second) const;
   llvm::SmallVector<PendingSum> findPendingSums(llvm::ArrayRef<unsigned> slots) const;
   void addTerms(const Widener &values, PendingSum &pending, CodeBuilder::Values &state);
 

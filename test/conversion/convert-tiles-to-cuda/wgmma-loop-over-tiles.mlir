@@ -2,10 +2,11 @@
 // RUN: sed 's/$SIZE/128/g' %s | logitile-opt --convert-tiles-to-cuda | FileCheck %s --check-prefix=SHORT
 // The boxes of a loop's first tile are asked for before it, those of other tiles while the last
 // blocks of the tile before are multiplied. So neither a barrier nor a copy stands between two
-// products, and row states have memory of their own after the four stages.
+// products. A warp has all columns of its rows, so its lanes have the states of these rows, and
+// warps need not wait for each other between two tiles.
 
 // CHECK-LABEL: llvm.func @project(
-// CHECK-SAME: logitile.shared_bytes = 99840 : i64
+// CHECK-SAME: logitile.shared_bytes = 99328 : i64
 // CHECK: scf.if
 // CHECK:   nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>
 // CHECK-NEXT: nvvm.barrier0
@@ -32,9 +33,13 @@
 // CHECK:     arith.select %[[IS_OF_THIS]], %[[COLUMN]], %[[MOVED]] : i64
 // CHECK:     nvvm.cp.async.bulk.tensor
 // CHECK:     nvvm.cp.async.bulk.tensor
+// CHECK: nvvm.shfl.sync bfly
+// CHECK-NOT: nvvm.barrier0
+// CHECK: nvvm.shfl.sync idx
+// CHECK-NOT: nvvm.barrier0
+// CHECK: llvm.return
 
-// Fewer blocks than are asked for ahead: each tile asks for its own, and row states share the
-// memory of stages.
+// Fewer blocks than are asked for ahead: each tile asks for its own.
 // SHORT-LABEL: llvm.func @project(
 // SHORT-SAME: logitile.shared_bytes = 99328 : i64
 // SHORT: scf.for

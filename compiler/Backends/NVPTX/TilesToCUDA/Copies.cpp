@@ -58,6 +58,8 @@ static bool isReadBeforeStores(LoadOp op) {
 }
 
 LogicalResult convertLoad(KernelContext &k, LoadOp op) {
+  if (k.isHeld(op))
+    return success();
   const View &view = k.view(op.getView());
   auto type = cast<TileType>(op.getType());
   if (failed(checkLayout(op, view)))
@@ -139,8 +141,9 @@ static LogicalResult storeLine(KernelContext &k, StoreOp op, const Tile &tile, c
   FailureOr<Int> end = k.end(op, view, dim);
   if (failed(end))
     return failure();
-  Int line = e.thread(), at = k.scalar(op.getAt()[dim]) + line;
-  Value isInside = isLess(line, count);
+  bool isState = k.isOwned(tile.type);
+  Int line = isState ? k.threads.line : e.thread(), at = k.scalar(op.getAt()[dim]) + line;
+  Value isInside = isState ? k.threads.hasLine() : isLess(line, count);
   if (k.mayClip(view, dim, op.getAt()[dim], count))
     isInside = e.both(isInside, isLess(at, *end));
   Value value = tile.isOwned ? tile.values[0] : k.element(tile, 0, 0);
@@ -211,8 +214,10 @@ static LogicalResult storeFragments(KernelContext &k, StoreOp op, const Tile &ti
   std::optional<Int> tokens = ShapedType::isDynamic(view.extent(0)) ? std::optional(*endRow) : std::nullopt;
   Runs runs = Runs::of(k, tile, view, op.getAt()[1]);
   std::optional<StagedRows> staged = runs.areStaged ? std::optional(StagedRows(k, view.type.getElement())) : std::nullopt;
-  if (staged || k.readPastEnds.contains(view.memory))
+  if (k.readPastEnds.contains(view.memory) || (staged && !k.areWarpsApart()))
     e.barrier(); // all threads have read what is stored over
+  else if (staged)
+    e.syncWarp(); // the same, of a warp
   auto storeRuns = [&](ArrayRef<Value> elements, Int to, int64_t run, bool isTail) {
     auto isInside = [&](int64_t slot) { return isTail ? isLess(firstColumn + k.threads.column(slot), *endColumn) : e.truth(true); };
     if (run == 1)
@@ -280,6 +285,8 @@ LogicalResult convertStore(KernelContext &k, StoreOp op) {
 // ---- gather -------------------------------------------------------------------------------------
 
 LogicalResult convertGather(KernelContext &k, LoadGatherOp op) {
+  if (k.isHeld(op))
+    return success();
   Emitter &e = k.e;
   const View &view = k.view(op.getView());
   auto type = cast<TileType>(op.getType());

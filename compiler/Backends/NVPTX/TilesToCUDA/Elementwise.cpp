@@ -17,13 +17,20 @@ void RegionInputs::shareRows() {
   if (owned.empty())
     return;
   Emitter &e = k.e;
+  if (k.threads.sharing.haveWarpsStates()) {
+    for (Tile *tile : owned)
+      *tile = Tile{tile->type, {}, [&e, value = tile->values[0], rows = k.threads.sharing.blockRows()](Int row, Int) {
+                     return e.valueOf(row % rows, value);
+                   }};
+    return;
+  }
   constexpr int64_t kEntryBytes = 4;
   int64_t rows = k.threads.sharing.rows, bytes = rows * kEntryBytes;
   Int scratch = k.scratch(owned.size() * bytes);
   e.barrier();
-  e.when(isLess(e.thread(), rows), [&] {
+  e.when(k.threads.hasLine(), [&] {
     for (auto [i, tile] : llvm::enumerate(owned))
-      e.store(tile->values[0], e.at(e.shared(scratch + i * bytes, tile->type.getElement()), e.thread()));
+      e.store(tile->values[0], e.at(e.shared(scratch + i * bytes, tile->type.getElement()), k.threads.line));
   });
   e.barrier();
   for (auto [i, tile] : llvm::enumerate(owned)) {

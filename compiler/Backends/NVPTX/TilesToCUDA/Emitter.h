@@ -67,6 +67,8 @@ public:
   // ---- instructions of a warp: Instructions.cpp -------------------------------------------------
   /// The value of the lane whose number is this lane's number xor 'mask'; f32 or i32.
   mlir::Value exchange(mlir::Value value, int64_t mask);
+  /// The value that lane number 'lane' has; f32 or i32.
+  mlir::Value valueOf(Int lane, mlir::Value value);
   /// An i32 with a bit for each lane, which is set if the lane's 'condition' holds.
   mlir::Value vote(mlir::Value condition);
   /// Starts an asynchronous copy of 16 bytes from global to shared memory. With 'bytes' (i32), only

@@ -74,10 +74,14 @@ Value Emitter::vote(Value condition) {
   return NVVM::VoteSyncOp::create(*this, i32, all, condition, NVVM::VoteSyncKind::ballot);
 }
 
-Value Emitter::exchange(Value value, int64_t mask) {
-  Value all = constant(getI32IntegerAttr(-1)), by = constant(getI32IntegerAttr(mask)), last = constant(getI32IntegerAttr(kWarp - 1));
-  return NVVM::ShflOp::create(*this, value.getType(), all, value, by, last, NVVM::ShflKind::bfly, UnitAttr());
+static Value shuffle(Emitter &e, NVVM::ShflKind kind, Value value, Value lane) {
+  Value all = e.constant(e.getI32IntegerAttr(-1)), last = e.constant(e.getI32IntegerAttr(kWarp - 1));
+  return NVVM::ShflOp::create(e, value.getType(), all, value, lane, last, kind, UnitAttr());
 }
+Value Emitter::exchange(Value value, int64_t mask) {
+  return shuffle(*this, NVVM::ShflKind::bfly, value, constant(getI32IntegerAttr(mask)));
+}
+Value Emitter::valueOf(Int lane, Value value) { return shuffle(*this, NVVM::ShflKind::idx, value, narrow(lane)); }
 
 // The dialect has no copy with a hint to fetch the rest of the line.
 void Emitter::copyAsync(Place to, Place from, Value bytes) {

@@ -1,6 +1,7 @@
 // KernelContext.cpp - arguments, tiles, limits and loops of one kernel. What happens to tiles is in
 // the files of the op families.
 #include "compiler/Backends/NVPTX/TilesToCUDA/KernelContext.h"
+#include "compiler/Backends/NVPTX/HeldRows.h"
 #include "compiler/Conversion/IndexFacts.h"
 #include "compiler/Schedule/BuildPlan.h"
 using namespace mlir;
@@ -58,6 +59,16 @@ void KernelContext::finishStores() {
     e.waitForStores();
 }
 
+/// Stages are not used for anything else if a tile's boxes are requested before.
+bool KernelContext::areWarpsApart() const {
+  auto isOfWarps = [](Operation *op) {
+    return !llvm::any_of(op->getOperandTypes(), llvm::IsaPred<TileType>) ||
+           isa<UpdateStateOp, MapOp, SparseTermsOp, StoreOp, scf::ForOp, scf::YieldOp>(op);
+  };
+  auto wait = [&](Operation *op) { return isOfWarps(op) ? WalkResult::advance() : WalkResult::interrupt(); };
+  return prefetching && threads.sharing.haveWarpsStates() && !KernelOp(kernel).walk(wait).wasInterrupted();
+}
+
 Value KernelContext::haveTokens(Int last, Int end) {
   Value isCut = isLess(end, last), haveAll = isEqual(end - *mostTokens, 0);
   return arith::OrIOp::create(e, haveAll, arith::XOrIOp::create(e, isCut, e.truth(true)));
@@ -66,7 +77,7 @@ Value KernelContext::haveTokens(Int last, Int end) {
 // ---- tiles --------------------------------------------------------------------------------------
 
 Value KernelContext::element(const Tile &tile, int64_t rowSlot, int64_t columnSlot) {
-  if (tile.read)
+  if (tile.values.empty())
     return tile.read(threads.row(rowSlot), threads.column(columnSlot));
   int64_t row = tile.type.getExtent(0) == 1 ? 0 : rowSlot, column = tile.type.getExtent(1) == 1 ? 0 : columnSlot;
   return tile.values[row * columnSlots(tile.type) + column];
@@ -250,11 +261,30 @@ CodeBuilder::Values KernelContext::joinParts(scf::ForOp loop, MapOp merge, Int p
   return e.choose(isEqual(part, 0), SmallVector<Type>(mine.getTypes()), join, [&] { return CodeBuilder::Values(mine); });
 }
 
+LogicalResult KernelContext::holdRows(scf::ForOp loop) {
+  for (Operation *op : findHeldRows(loop, threads.sharing)) {
+    auto load = dyn_cast<LoadOp>(op);
+    if (failed(load ? convertLoad(*this, load) : convertGather(*this, cast<LoadGatherOp>(op))))
+      return failure();
+    Tile rows = tile(op->getResult(0));
+    for (int64_t slot = 0; slot < threads.sharing.rowSlots(); ++slot)
+      rows.values.push_back(rows.read(threads.row(slot), e.integer(0)));
+    setTile(op->getResult(0), rows);
+    held.push_back(op);
+  }
+  return success();
+}
+
+const Tile *KernelContext::findHeld(Value view, Value row) const {
+  LoadOp load = cuda::findHeld(held, view, row);
+  return load ? &tile(load) : nullptr;
+}
+
 LogicalResult KernelContext::convert(scf::ForOp loop) {
   if (MapOp merge = threads.sharing.parts > 1 ? mergeOf(loop) : MapOp())
     return convertMerging(loop, merge);
   FailureOr<CodeBuilder::Values> start = startOf(loop);
-  if (failed(start))
+  if (failed(start) || failed(holdRows(loop)))
     return failure();
   LogicalResult converted = success();
   if (prefetching && prefetching->getParentOp() == loop) {

@@ -10,11 +10,11 @@
 
 namespace logitile::cuda {
 /// A tile as this thread sees it: the values of the thread's elements, or functions that read
-/// elements.
+/// elements. A tile that is held has both.
 struct Tile {
   TileType type;
   CodeBuilder::Values values;                  // of the thread's elements, row slot by row slot
-  std::function<mlir::Value(Int, Int)> read;   // (row, column): set where there are no values
+  std::function<mlir::Value(Int, Int)> read;   // (row, column)
   /// Reads 'run' columns at once. The first column must be a multiple of 'run'.
   std::function<CodeBuilder::Values(Int, Int)> readRun = {};
   int64_t run = 1;
@@ -103,6 +103,9 @@ public:
   mlir::Value haveTokens(Int last, Int end);
   /// Only in kernels in which pairs of blocks share operands.
   std::optional<Pair> pair;
+  /// Whether no warp needs what another one leaves in shared memory, other than operands of
+  /// products: then warps do not wait for each other between products.
+  bool areWarpsApart() const;
 
   // ---- tiles ------------------------------------------------------------------------------------
   int64_t rowSlots(TileType type) const { return type.getExtent(0) == 1 ? 1 : turnRows ? turnRows : threads.sharing.rowSlots(); }
@@ -140,6 +143,11 @@ public:
   /// row with the thread's number.
   bool isOwned(TileType type) const;
 
+  /// Whether the values of this op's rows were read before the loop that the op is in.
+  bool isHeld(mlir::Operation *load) const { return llvm::is_contained(held, load); }
+  /// The rows of vector 'view' from 'row' on, if they were read so; else null.
+  const Tile *findHeld(mlir::Value view, mlir::Value row) const;
+
   // ---- how far views go -------------------------------------------------------------------------
   /// The number of entries in dimension 'dim' of 'view'; a dimension of '?' ends with the tokens of
   /// the launch.
@@ -171,6 +179,7 @@ private:
   mlir::LogicalResult convert(mlir::scf::ForOp op) override;
   int64_t regionLanes() const override { return 0; }
   void startRow(mlir::Value row, mlir::Value value) override;
+  mlir::LogicalResult holdRows(mlir::scf::ForOp loop);
   mlir::LogicalResult convertMerging(mlir::scf::ForOp loop, MapOp merge);
   CodeBuilder::Values joinParts(mlir::scf::ForOp loop, MapOp merge, Int part, mlir::ValueRange mine);
   CodeBuilder::Values valuesOf(MapOp merge);
@@ -196,6 +205,7 @@ private:
   int64_t allocated;
   llvm::SmallVector<std::pair<TensorMap, BoundMap>> maps;
   bool storesBoxes = false;
+  llvm::SmallVector<mlir::Operation *> held;
   int64_t turnRows = 0; // 0: not in a turn
 };
 } // namespace logitile::cuda

@@ -1,6 +1,6 @@
-// RowState.cpp - adds a tile to the row state of a sweep. The state of row t belongs to thread t.
-// The threads that have a tile's elements process them; then the quad of a row, and then
-// neighbouring warps, join their results with the merge region.
+// RowState.cpp - adds a tile to the row state of a sweep. The threads that have a tile's elements
+// process them. Then the quad of a row, and then neighbouring warps, join their results with the
+// merge region. The thread that has the state of the row gets the result.
 #include "compiler/Backends/NVPTX/TilesToCUDA/Elementwise.h"
 #include "compiler/Conversion/KnownCandidates.h"
 #include "compiler/Conversion/SparseSlots.h"
@@ -14,7 +14,7 @@ class Update : public RowUpdate {
 public:
   Update(KernelContext &k, UpdateStateOp op)
       : RowUpdate(k.e, op), k(k), e(k.e), inputs(k, op.getInputs()), column(k.scalar(op.getColumn())), sparse(findSparseSlots(op)),
-        known(findKnownCandidates(op)) {}
+        known(findKnownCandidates(op)), areInWarps(k.threads.sharing.haveWarpsStates()) {}
 
   LogicalResult check() {
     if (!k.threads.sharing.isFragments)
@@ -24,22 +24,22 @@ public:
 
   void emit() {
     const Sharing &sharing = k.threads.sharing;
-    int64_t bytes = sharing.rows * sharing.warpColumns * 4; // of a slot
-    Int scratch = k.scratch(stateSize * bytes);
-    for (unsigned slot = 0; slot < stateSize; ++slot)
-      parts.push_back(e.shared(scratch + slot * bytes, typeOf(slot)));
     bool mayClip = op.getLimit() % sharing.columns != 0;
-    e.barrier(); // parts of the tile before are read
+    if (!areInWarps)
+      placeParts();
     PassedTiles passed(k, op, op.getInputs());
     SmallVector<Type> types = passed.types();
     size_t passedValues = types.size();
     for (Type type : op.getEntries().getTypes())
       types.append(countElements(), cast<TileType>(type).getElement());
+    size_t tileValues = types.size();
+    llvm::append_range(types, ValueRange(nothingHanded()).getTypes());
     auto foldOnce = [&](bool isTail) {
       RowLoop loop = foldTile(isTail);
       CodeBuilder::Values values = passed.valuesOf(loop);
       for (ArrayRef<Value> entries : loop.results)
         llvm::append_range(values, entries);
+      llvm::append_range(values, loop.carried);
       return values;
     };
     areLooped = sharing.columnSlots() > 1 && (isLong(op.getCandidate()) || isLong(op.getUpdate()));
@@ -51,12 +51,20 @@ public:
                                      ? foldOnce(/*isTail=*/true)
                                      : k.splitTail(mayClip, column, sharing.columns, e.integer(op.getLimit()), types, foldOnce);
     passed.set(ArrayRef(values).take_front(passedValues));
-    setEntries(ArrayRef(values).drop_front(passedValues));
-    e.barrier();
-    joinParts();
+    setEntries(ArrayRef(values).slice(passedValues, tileValues - passedValues));
+    if (!areInWarps)
+      e.barrier();
+    joinParts(ArrayRef(values).drop_front(tileValues));
   }
 
 private:
+  /// What a thread starts with that gets the state of a row from another lane.
+  CodeBuilder::Values nothingHanded() {
+    CodeBuilder::Values nothing;
+    for (unsigned slot = 0; areInWarps && slot < stateSize; ++slot)
+      nothing.push_back(e.number(typeOf(slot), 0));
+    return nothing;
+  }
   /// Those of this thread in a tile of all rows and columns.
   size_t countElements() const { return k.threads.sharing.rowSlots() * k.threads.sharing.columnSlots(); }
   void setEntries(ArrayRef<Value> values) {
@@ -66,6 +74,15 @@ private:
     }
   }
 
+  /// Shared memory where warps leave what they have of rows.
+  void placeParts() {
+    const Sharing &sharing = k.threads.sharing;
+    int64_t bytes = sharing.rows * sharing.warpColumns * 4; // of a slot
+    Int scratch = k.scratch(stateSize * bytes);
+    for (unsigned slot = 0; slot < stateSize; ++slot)
+      parts.push_back(e.shared(scratch + slot * bytes, typeOf(slot)));
+    e.barrier(); // parts of the tile before are read
+  }
   /// Where warps leave the state of a row: one after the other in the order of their columns.
   Place partOf(unsigned slot, Int row, Int warpColumn) {
     return e.at(parts[slot], warpColumn * k.threads.sharing.rows + row);
@@ -82,6 +99,7 @@ private:
     RowLoop loop(k);
     inputs.takeInto(loop, op);
     loop.compute(op.getUpdate());
+    loop.carry(nothingHanded());
     for (Type type : op.getEntries().getTypes())
       loop.make(cast<TileType>(type));
     loop.run([&] {
@@ -132,14 +150,28 @@ private:
     for (const SparseSlot &pick : sparse)
       if (isFoundApart(pick.slot))
         state[pick.slot] = findPick(row, group, pick, state);
-    for (int64_t mask : {1, 2}) {
-      CodeBuilder::Values other = llvm::map_to_vector(state, [&](Value value) { return exchange(value, mask); });
-      state = merge(group, state, other);
+    for (int64_t mask : {1, 2}) { // the quad has joined its maxima before
+      CodeBuilder::Values other(state);
+      for (Value &value : MutableArrayRef(other).drop_front(maxima))
+        value = exchange(value, mask);
+      state = mergeAlike(group, state, other);
     }
+    if (areInWarps)
+      return handOver(loop, rowSlot, state);
     e.when(isEqual(k.threads.quad, 0), [&] {
       for (auto [slot, value] : llvm::enumerate(state))
         e.store(value, partOf(slot, k.threads.row(rowSlot), k.threads.warpColumn));
     });
+  }
+
+  /// Lane l gets the state of the warp's row l: that is row slot l / 8 of quad l % 8.
+  void handOver(RowLoop &loop, int64_t rowSlot, ValueRange state) {
+    Value isMine = isEqual(e.lane() / TurnLines::kRowsOfFragment - k.threads.rowSlot(rowSlot), 0);
+    Int quad = e.lane() % TurnLines::kRowsOfFragment;
+    for (auto [mine, value] : llvm::zip_equal(loop.carried, state)) {
+      Value handed = asWord(value, [&](Value word) { return e.valueOf(quad * 4, word); });
+      mine = arith::SelectOp::create(e, isMine, handed, mine);
+    }
   }
 
   /// What the sum of four terms loses is at most 2^-23 of it, no more than an exponential is off.
@@ -179,10 +211,13 @@ private:
   }
 
   Value exchange(Value value, int64_t mask) {
+    return asWord(value, [&](Value word) { return e.exchange(word, mask); });
+  }
+  /// Lanes exchange words, not bits.
+  Value asWord(Value value, function_ref<Value(Value)> exchanged) {
     if (!value.getType().isInteger(1))
-      return e.exchange(value, mask);
-    Value other = e.exchange(arith::ExtUIOp::create(e, e.i32, value), mask);
-    return arith::TruncIOp::create(e, e.i1, other);
+      return exchanged(value);
+    return arith::TruncIOp::create(e, e.i1, exchanged(arith::ExtUIOp::create(e, e.i32, value)));
   }
 
   /// One instruction, which takes the number where the other value is NaN.
@@ -198,25 +233,27 @@ private:
         maximum = larger(e.exchange(maximum, mask), maximum, Value());
   }
 
-  /// Thread t joins the parts of row t with its state, in the order of their columns.
-  void joinParts() {
+  /// A thread joins what there is of its row with its state, in the order of the columns.
+  void joinParts(ArrayRef<Value> handed) {
     const Sharing &sharing = k.threads.sharing;
     CodeBuilder::Values state = llvm::map_to_vector(op.getState(), [&](Value row) { return k.tile(row).values[0]; });
     auto join = [&] {
       Widener uniform(e, 0);
-      inputs.mapLine(uniform, inputArguments(op.getMerge(), 2 * stateSize), e.thread());
+      inputs.mapLine(uniform, inputArguments(op.getMerge(), 2 * stateSize), k.threads.line);
+      if (areInWarps)
+        return merge(uniform, state, handed);
       CodeBuilder::Values joined = state;
       for (int64_t warp = 0; warp < sharing.warpColumns; ++warp) {
         CodeBuilder::Values part;
         for (unsigned slot = 0; slot < stateSize; ++slot)
-          part.push_back(e.load(partOf(slot, e.thread(), e.integer(warp))));
+          part.push_back(e.load(partOf(slot, k.threads.line, e.integer(warp))));
         joined = merge(uniform, joined, part);
       }
       return joined;
     };
     SmallVector<Type> types(ValueRange(state).getTypes());
-    CodeBuilder::Values joined =
-        sharing.rows == sharing.threads ? join() : e.choose(isLess(e.thread(), sharing.rows), types, join, [&] { return state; });
+    bool haveAll = areInWarps || sharing.rows == sharing.threads; // threads without a row may join anything
+    CodeBuilder::Values joined = haveAll ? join() : e.choose(k.threads.hasLine(), types, join, [&] { return state; });
     for (auto [result, value] : llvm::zip_equal(op.getResults(), joined)) {
       Tile tile{cast<TileType>(result.getType()), {value}, {}};
       tile.isOwned = true;
@@ -236,6 +273,7 @@ private:
   SmallVector<Value> inside;   // whether they exist
   SmallVector<SparseSlot> sparse;
   SmallVector<KnownCandidate> known;
+  const bool areInWarps;              // the states of rows, in lanes of the warps that have the rows
   const ThreadRow *current = nullptr; // which is folded
   const SparseSlot *compared = nullptr; // which is looked for
   Value fromFirst;

@@ -4,7 +4,13 @@
 namespace logitile::cuda {
 Threads::Threads(Emitter &e, const Sharing &sharing)
     : sharing(sharing), warpRow(e.warp() / sharing.warpColumns), warpColumn(e.warp() % sharing.warpColumns), group(e.lane() / 4),
-      quad(e.lane() % 4), firstRow(e.integer(0)), firstColumn(e.integer(0)), slotShift(e.integer(0)) {
+      quad(e.lane() % 4), line(e.thread()), firstRow(e.integer(0)), firstColumn(e.integer(0)), slotShift(e.integer(0)), place(e.thread()),
+      places(sharing.rows) {
+  if (sharing.haveWarpsStates()) {
+    place = e.lane();
+    places = sharing.blockRows();
+    line = warpRow * places + place % places;
+  }
   if (sharing.isFragments) {
     firstRow = warpRow * sharing.blockRows() + group;
     firstColumn = warpColumn * sharing.blockColumns() + quad * sharing.neighbours;

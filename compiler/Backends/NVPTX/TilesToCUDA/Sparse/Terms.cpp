@@ -39,15 +39,19 @@ namespace {
 class RowTerms {
 public:
   RowTerms(KernelContext &k, SparseTermsOp op)
-      : k(k), e(k.e), row(k.scalar(op.getRow())), tokens(k.scalar(op.getCount())), column(k.scalar(op.getColumn())),
+      : k(k), e(k.e), op(op), row(k.scalar(op.getRow())), tokens(k.scalar(op.getCount())), column(k.scalar(op.getColumn())),
         adds(op.getAction() == TermAction::Add), clears(op.getAction() == TermAction::Clear) {}
 
   /// Waits for memory once: what rows name is read before any of it is compared.
   void change(ArrayRef<SparseTerm> terms, MutableArrayRef<CodeBuilder::Values> rows) {
     SmallVector<Value> distances;
+    bool areAllRows = static_cast<int64_t>(rows.size()) == k.threads.sharing.rowSlots();
     for (size_t slot = 0; slot < rows.size(); ++slot)
-      for (const SparseTerm &term : terms)
-        distances.push_back(arith::SubIOp::create(e, e.load(e.at(term.columns, tokenOf(slot))), e.narrow(column)));
+      for (auto [number, term] : llvm::enumerate(terms)) {
+        const Tile *known = clears && areAllRows ? k.findHeld(op.getTerms()[number], op.getRow()) : nullptr;
+        Value named = known ? known->values[slot] : e.load(e.at(term.columns, tokenOf(slot)));
+        distances.push_back(arith::SubIOp::create(e, named, e.narrow(column)));
+      }
     ArrayRef<Value> rest = distances;
     for (auto [slot, values] : llvm::enumerate(rows))
       for (const SparseTerm &term : terms) {
@@ -88,6 +92,7 @@ private:
 
   KernelContext &k;
   Emitter &e;
+  SparseTermsOp op;
   Int row, tokens, column;
   bool adds, clears;
 };
