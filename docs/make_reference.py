@@ -25,6 +25,8 @@ PIECES = {
     "StateRegions": "init {0} candidate {1} update {2} merge {3}",
     "UpdateTypes": "( {0} ) , ( {1} ) ( entries ( {3} ) )?",
 }
+# The name of a custom piece and its arguments, which may be types of operands.
+CUSTOM = re.compile(r"custom<(\w+)>\(((?:[^()]|\([^()]*\))*)\)")
 # What tablegen says about operands and attributes, and how it reads better.
 WORDS = {
     "string attribute": "a text", "string array attribute": "texts", "type array attribute": "types",
@@ -42,8 +44,8 @@ def plain_format(match: re.Match[str]) -> str:
     """The format of an op, its literals without quotes and without what only
     matters to the printer.
     """
-    text = re.sub(r"custom<(\w+)>\(((?:[^()]|\([^()]*\))*)\)", lambda piece: PIECES[piece[1]].format(*piece[2].split(", ")),
-                  match[1].replace("operation ::=", ""))
+    text = CUSTOM.sub(lambda piece: PIECES[piece[1]].format(*piece[2].split(", ")),
+                      match[1].replace("operation ::=", ""))
     text = re.sub(r"`([^`]*)`", r"\1", text)
     text = re.sub(r"\^|attr-dict(-with-keyword)?", "", text)
     text = re.sub(r"[ \n]+", " ", text).strip()

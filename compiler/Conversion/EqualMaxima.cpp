@@ -25,8 +25,8 @@ public:
         known[argument] = {merge.getArgument(slot), std::nullopt};
   }
 
-  /// Notes what is known of the result of 'op'. Returns the operand that it is equal to, if there is
-  /// one.
+  /// Notes what is known of the result of 'op'. Returns the operand that it is equal to, if there
+  /// is one.
   Value note(Operation &op) {
     Value equal;
     if (std::optional<Known> found = find(op, equal))

@@ -236,7 +236,9 @@ def Logitile_MapOp : Logitile_Op<"map", [Pure, AttrSizedOperandSegments]> {
   let arguments = (ins Variadic<Logitile_TileType>:$inputs, Optional<Index>:$column, UnitAttr:$merges, UnitAttr:$early);
   let results = (outs Variadic<Logitile_TileType>:$results);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "`(` $inputs `)` (`at` $column^)? (`merges` $merges^)? (`early` $early^)? attr-dict `:` functional-type($inputs, $results) $body";
+  let assemblyFormat = [{
+    `(` $inputs `)` (`at` $column^)? (`merges` $merges^)? (`early` $early^)? attr-dict `:` functional-type($inputs, $results) $body
+  }];
   let hasRegionVerifier = 1;
 }
 

@@ -1,8 +1,8 @@
 // RUN: logitile-opt %s --convert-tiles-to-cuda | FileCheck %s
-// A sum that is a pair takes four terms at a time, which are added to each other first. A thread has
-// eight columns of each row, so a row takes two such sums. When the four threads of a row join what
-// they have, their maxima are the same already: no exponential relates one to the other. The state
-// of the tiles before has another maximum.
+// A sum that is a pair takes four terms at a time, which are added to each other first. A thread
+// has eight columns of each row, so a row takes two such sums. When the four threads of a row join
+// what they have, their maxima are the same already: no exponential relates one to the other. The
+// state of the tiles before, and the two warps of a row, have other maxima.
 
 // CHECK-LABEL: llvm.func @sums(
 // CHECK: arith.maxnumf
@@ -23,7 +23,7 @@
 // CHECK-NOT: math.exp
 // CHECK: nvvm.barrier0
 // CHECK: arith.cmpf ogt
-// CHECK-COUNT-2: math.exp
+// CHECK-COUNT-4: math.exp
 // CHECK-NOT: math.exp
 module attributes {logitile.request = #logitile.request<projections = [#logitile.projection<"z", hidden = 64, element = bf16>], dense = {}, gradients = [], mode = forward,
     tokens = 128, workspace = 1, chunks = 0, accumulate = false, target = "cuda:sm_80", threads = 1>} {

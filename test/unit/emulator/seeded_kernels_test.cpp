@@ -113,7 +113,7 @@ std::vector<Bug> allBugs() {
                                   "^end:\nllvm.return\n^work:\n")},
       {"aLaneIsNotInItsMask", kForward, "forward0", "divergence",
        edit("(%\\S+) = nvvm\\.shfl\\.sync  bfly %\\S+,", "%seed.mask = arith.constant 1 : i32\n$1 = nvvm.shfl.sync  bfly %seed.mask,", 0,
-            40)},
+            32)},
       // pairs of blocks
       {"noArrivalAtTheOtherBlock", kPairs, "forward0", "deadlock", edit(kRemoteArrival, "", 0, 2)},
       {"noArrivalAtTheOwnBlock", kPairs, "z_hidden", "deadlock", edit("(%\\S+) = nvvm\\.mbarrier\\.arrive (%\\S+) : .*\n", "", 0, 2)},

@@ -204,6 +204,15 @@ static void storeBoxes(KernelContext &k, StagedRows &staged, const KernelContext
   k.e.when(k.e.both(map.isThere(), areThere), [&] { staged.storeBoxes(rows, map, at.row, at.column); }, otherwise);
 }
 
+/// Until all threads have read what is stored over: in the memory of 'view', or in shared memory
+/// where rows are staged.
+static void waitForReaders(KernelContext &k, const View &view, bool areStaged) {
+  if (k.readPastEnds.contains(view.memory) || (areStaged && !k.areWarpsApart()))
+    k.e.barrier();
+  else if (areStaged)
+    k.e.syncWarp(); // only this warp uses the memory
+}
+
 static LogicalResult storeFragments(KernelContext &k, StoreOp op, const Tile &tile, const View &view) {
   Emitter &e = k.e;
   FailureOr<Int> endRow = k.end(op, view, 0), endColumn = paddedEnd(k, op, view);
@@ -214,10 +223,7 @@ static LogicalResult storeFragments(KernelContext &k, StoreOp op, const Tile &ti
   std::optional<Int> tokens = ShapedType::isDynamic(view.extent(0)) ? std::optional(*endRow) : std::nullopt;
   Runs runs = Runs::of(k, tile, view, op.getAt()[1]);
   std::optional<StagedRows> staged = runs.areStaged ? std::optional(StagedRows(k, view.type.getElement())) : std::nullopt;
-  if (k.readPastEnds.contains(view.memory) || (staged && !k.areWarpsApart()))
-    e.barrier(); // all threads have read what is stored over
-  else if (staged)
-    e.syncWarp(); // the same, of a warp
+  waitForReaders(k, view, staged.has_value());
   auto storeRuns = [&](ArrayRef<Value> elements, Int to, int64_t run, bool isTail) {
     auto isInside = [&](int64_t slot) { return isTail ? isLess(firstColumn + k.threads.column(slot), *endColumn) : e.truth(true); };
     if (run == 1)

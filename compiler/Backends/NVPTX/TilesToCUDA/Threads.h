@@ -12,8 +12,8 @@ public:
   const Sharing sharing;
   Int warpRow, warpColumn; // of this thread's warp
   Int group, quad;         // g and q of Sharing.h
-  /// The row whose state this thread has, and whether (i1) it has one. A thread without one gets the
-  /// row of another thread.
+  /// The row whose state this thread has, and whether (i1) it has one. A thread without one gets
+  /// the row of another thread.
   Int line;
   mlir::Value hasLine() const { return isLess(place, places); }
   /// Row and column of an element in the tile.
