@@ -144,11 +144,13 @@ struct ExpandMathPass : impl::ExpandMathPassBase<ExpandMathPass> {
     });
     if (facts.hasCheapCalls && llvm::count_if(ops, isElementary) > inlined)
       callFunctions(ops);
+    SharedDraws draws;
     for (size_t i = 0; i < ops.size(); ++i) { // what an expansion uses is expanded in turn
       Operation *op = ops[i];
       ImplicitLocOpBuilder b(op->getLoc(), op);
       Operation *before = op->getPrevNode();
-      FailureOr<Value> value = expand(op, b, **chosen, facts.math);
+      auto uniform = dyn_cast<UniformOp>(op);
+      FailureOr<Value> value = uniform ? draws.draw(uniform) : expand(op, b, **chosen, facts.math);
       if (failed(value))
         return signalPassFailure();
       if (!*value)

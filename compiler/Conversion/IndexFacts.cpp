@@ -1,9 +1,10 @@
-// IndexFacts.cpp - divisors of index values, followed through loops and arithmetic. MLIR's
+// IndexFacts.cpp - divisors and bits of integers, followed through loops and arithmetic. MLIR's
 // IntegerRangeAnalysis finds the smallest and the largest value, but no divisors. Its affine
 // expressions know divisors, but not those of arith and scf.
 #include "compiler/Conversion/IndexFacts.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/InferIntRangeInterface.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <numeric>
@@ -48,6 +49,26 @@ int64_t logitile::knownDivisor(Value value) {
       .Case<arith::AddIOp, arith::SubIOp, arith::MinUIOp, arith::MaxUIOp>(
           [](auto two) { return std::gcd(knownDivisor(two.getLhs()), knownDivisor(two.getRhs())); })
       .Default([](Operation *) { return 1; });
+}
+
+llvm::KnownBits logitile::knownBits(Value value, unsigned depth) {
+  APInt constant;
+  if (matchPattern(value, m_ConstantInt(&constant)))
+    return llvm::KnownBits::makeConstant(constant);
+  Operation *op = depth > 0 ? value.getDefiningOp() : nullptr;
+  auto operand = [&](unsigned number) { return knownBits(op->getOperand(number), depth - 1); };
+  if (isa_and_nonnull<arith::AddIOp>(op))
+    return llvm::KnownBits::add(operand(0), operand(1));
+  if (isa_and_nonnull<arith::MulIOp>(op))
+    return llvm::KnownBits::mul(operand(0), operand(1));
+  if (isa_and_nonnull<arith::RemUIOp>(op))
+    return llvm::KnownBits::urem(operand(0), operand(1));
+  llvm::KnownBits known(ConstantIntRanges::getStorageBitwidth(value.getType()));
+  if (boundsOf(value)) {
+    unsigned zeros = llvm::countr_zero(static_cast<uint64_t>(knownDivisor(value)));
+    known.Zero.setLowBits(std::min(zeros, known.getBitWidth()));
+  }
+  return known;
 }
 
 /// Whether a loop up to 'upper' ends with a tile that does not reach past it, other than past the

@@ -14,6 +14,15 @@ void Widener::setColumn(Region &region, Int column) {
   }
 }
 
+/// Null: the code is the op itself.
+Value Widener::expand(Operation *op, ValueRange operands) {
+  auto uniform = dyn_cast<UniformOp>(op);
+  if (uniform && lanes == 0)
+    return Value(); // ExpandMath.cpp expands those of all columns
+  Value number = uniform && draw ? draw(uniform, operands) : Value();
+  return number ? number : expandLogitileOp(e, op, operands);
+}
+
 Value Widener::get(Value scalar) {
   if (Value known = mapping.lookupOrNull(scalar))
     return known;
@@ -27,7 +36,7 @@ Value Widener::get(Value scalar) {
   SmallVector<Value> operands = llvm::map_to_vector(op->getOperands(), [&](Value operand) { return get(operand); });
   Location around = e.getLoc(); // of the operation on tiles that the region belongs to
   e.setLoc(op->getLoc());
-  Value wide = expandLogitileOp(e, op, operands);
+  Value wide = expand(op, operands);
   if (!wide) {
     OperationState state(op->getLoc(), op->getName(), operands, CodeBuilder::widen(scalar.getType(), lanes), op->getAttrs());
     wide = e.create(state)->getResult(0);

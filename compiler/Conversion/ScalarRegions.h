@@ -2,7 +2,9 @@
 // which elements a region reads.
 #pragma once
 #include "compiler/Conversion/CodeBuilder.h"
+#include "dialect/Logitile.h"
 #include "mlir/IR/IRMapping.h"
+#include <functional>
 
 namespace logitile {
 /// Clones values of scalar regions for 'lanes' lanes (0: scalars). A value is cloned when it is
@@ -17,6 +19,9 @@ public:
   void map(mlir::ValueRange scalars, mlir::ValueRange wide) { mapping.map(scalars, wide); }
   /// Sets the number of the vocabulary entry for which 'region' is evaluated.
   void setColumn(mlir::Region &region, Int column);
+  /// Sets how random numbers are drawn in lanes. 'draw' returns null for those that it leaves.
+  using Draw = std::function<mlir::Value(UniformOp, mlir::ValueRange operands)>;
+  void setDraw(Draw draw) { this->draw = std::move(draw); }
   /// Emits all ops of 'region' whose operands are known by now.
   void emitReady(mlir::Region &region);
   /// The clone of 'scalar'. Clones the operands of its op first if needed.
@@ -25,8 +30,11 @@ public:
   CodeBuilder::Values getYielded(mlir::Region &region);
 
 private:
+  mlir::Value expand(mlir::Operation *op, mlir::ValueRange operands);
+
   CodeBuilder &e;
   int64_t lanes;
+  Draw draw;
   mlir::IRMapping mapping;
 };
 } // namespace logitile

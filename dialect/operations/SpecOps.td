@@ -197,10 +197,11 @@ def Logitile_SoftplusOp : Logitile_Op<"softplus", [Pure, SameOperandsAndResultTy
 def Logitile_UniformOp : Logitile_Op<"uniform", [Pure]> {
   let summary = "a random number of the open interval (0, 1)";
   let description = [{
-    The number depends only on the four operands. It is computed from the first word of Philox
-    4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011) with the key
-    (seed, stream) and the counter (column, token, 0, 0). A word w becomes (w + 0.5) / 2^32, rounded
-    to f32 and at most 1 - 2^-24. So the smallest number is 2^-33.
+    The number depends only on the four operands. It is computed from a word of Philox 4x32-10
+    (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011) with the key (seed,
+    stream) and the counter (column & ~48, token, 0, 0). Bits 4 and 5 of the column are the number
+    of the word. So columns c, c + 16, c + 32 and c + 48 have the four words of one block. A word w
+    becomes (w + 0.5) / 2^32, rounded to f32 and at most 1 - 2^-24. So the smallest number is 2^-33.
 
     ```mlir
     %token = logitile.input token_index : i32

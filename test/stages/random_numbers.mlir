@@ -1,15 +1,18 @@
 // Random numbers in code: products of 32 by 32 bits in lanes on CPUs, and in the instructions that
-// GPUs have for them.
+// GPUs have for them. On CPUs, the loop over columns computes the four words of a block at its
+// first column, and reads one of them at each.
 
 // RUN: sed 's/$TARGET/cpu:avx512/' %s | logitile-compile --to=llvm | FileCheck %s --check-prefix=CPU
 // CPU-LABEL: define {{.*}}@forward0(
-// CPU-COUNT-18: mul <16 x i64>
+// CPU: br i1
+// CPU-COUNT-19: mul <16 x i64>
 // CPU-NOT: mul <16 x i64>
+// CPU-COUNT-4: store <16 x i32>
+// CPU: load <16 x i32>
 // CPU: uitofp <16 x i32> %{{.*}} to <16 x float>
 
 // RUN: sed 's/$TARGET/cuda:sm_80/' %s | logitile-compile --to=ptx | FileCheck %s --check-prefix=GPU
 // GPU: .entry forward0(
-// GPU-DAG: mul.hi.u32
 // GPU-DAG: mul.wide.u32
 // GPU-DAG: cvt.rn.f32.u32
 // GPU-NOT: .extern .func

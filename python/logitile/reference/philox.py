@@ -14,6 +14,7 @@ _MULTIPLIERS = (np.uint64(0xD2511F53), np.uint64(0xCD9E8D57))
 _STEPS = (0x9E3779B9, 0xBB67AE85)
 _LOW = np.uint64(2**32 - 1)
 _HIGH = np.uint64(32)
+_WORD_STEP = 16  # the columns c, c + 16, c + 32 and c + 48 have the four words of one block
 
 
 def philox(counter: Sequence[np.ndarray], key: Sequence[np.ndarray]) -> tuple[np.ndarray, ...]:
@@ -44,8 +45,12 @@ def uniform(seed: np.ndarray, stream: np.ndarray, token: np.ndarray, column: np.
 
     Args: arrays of integers of 32 bits.
     """
-    words = (np.asarray(word).astype(np.int64).astype(np.uint32) for word in (column, token, 0, 0))
-    key = (np.asarray(word).astype(np.int64).astype(np.uint32) for word in (seed, stream))
-    number = philox(tuple(words), tuple(key))[0].astype(np.float32)
+    seed, stream, token, column = (
+        np.asarray(word).astype(np.int64).astype(np.uint32) for word in (seed, stream, token, column)
+    )
+    place = column // np.uint32(_WORD_STEP) % np.uint32(4)
+    block = column - place * np.uint32(_WORD_STEP)
+    words = philox((block, token, np.uint32(0), np.uint32(0)), (seed, stream))
+    number = np.choose(place, words).astype(np.float32)
     number = number * np.float32(2.0**-32) + np.float32(2.0**-33)
     return np.minimum(number, np.float32(1 - 2.0**-24)).astype(np.float64)

@@ -9,6 +9,7 @@ import dataclasses
 import itertools
 
 import logitile as lt
+import ml_dtypes
 import numpy as np
 import pytest
 from backends import brought_back, jit, moved
@@ -109,10 +110,20 @@ def test_every_shape_of_tiles(tiles):
 
 
 @pytest.mark.contract("1 random numbers")
-@pytest.mark.parametrize("cuts", [(0, VOCAB), (0, 41, VOCAB), (0, 41, 42, VOCAB)])
+@pytest.mark.parametrize("backend", ["cpu", "emu:sm_80", "emu:sm_90a"])
+def test_operands_of_16_bits(backend):
+    """Threads of warpgroups have the columns of whole blocks."""
+    call = given(vocab=400, ignored=(3,))
+    call["z"] = tuple(operand.astype(ml_dtypes.bfloat16) for operand in call["z"])
+    check(lt.jit(drawn, reduction="sum", backend=backend)(**call)._asdict(), call)
+
+
+@pytest.mark.emulated
+@pytest.mark.contract("1 random numbers")
+@pytest.mark.parametrize("cuts", [(0, VOCAB), (0, 41, VOCAB), (0, 41, 42, VOCAB), (0, 16, 112, VOCAB)])
 def test_slices_draw_by_the_columns_of_the_whole(cuts):
     call = given(ignored=(0, 9))
-    slices = Slices(lt.jit(drawn, reduction="sum"), cuts, call)
+    slices = Slices(jit(drawn, reduction="sum"), cuts, call)
     state = slices.state(wrt=["hidden"], grad_output={"loss": 1.0})
     found = slices.head.finish(state)._asdict()
     parts = slices.gradients(state, grad_output={"loss": 1.0})

@@ -25,10 +25,19 @@ def test_the_reference_has_the_published_vectors(counter, key, words):
     assert tuple(int(word) for word in made) == words
 
 
+def test_four_columns_have_the_words_of_one_block():
+    """Column c has word (c // 16) % 4, for the counter without these two bits of c."""
+    columns = range(100, 200)
+    drawn = philox.uniform(5, 6, 7, np.array(columns))
+    for column, number in zip(columns, drawn, strict=True):
+        word = philox.philox((column & ~48, 7, 0, 0), (5, 6))[column // 16 % 4]
+        assert number == pytest.approx((int(word) + 0.5) / 2**32, rel=2.0**-22)
+
+
 def test_a_word_becomes_a_number_between_0_and_1(monkeypatch):
     ends = {0: 2.0**-33, 1: 1.5 * 2.0**-32, ONES: 1 - 2.0**-24, 0xFFFFFF7F: 1 - 2.0**-24, 2**31: 0.5}
     for word, number in ends.items():
-        monkeypatch.setattr(philox, "philox", lambda *_, word=word: (np.asarray(word, np.uint32),))
+        monkeypatch.setattr(philox, "philox", lambda *_, word=word: (np.asarray(word, np.uint32),) * 4)
         assert philox.uniform(0, 0, 0, 0) == number
 
 
@@ -77,7 +86,7 @@ def test_moments_and_neighbours():
     assert abs(u.mean() - 0.5) < 5 / np.sqrt(12 * count)
     assert abs(u.var() - 1 / 12) < 5 / np.sqrt(180 * count)
     centred = u - 0.5
-    others = (centred[1:], centred[:-1]), (centred[:, 1:], centred[:, :-1])
+    others = (centred[1:], centred[:-1]), *((centred[:, by:], centred[:, :-by]) for by in (1, 16, 32, 48))
     keys = (np.array(12), np.array(0)), (np.array(11), np.array(1))
     seeds = [philox.uniform(*key, *at) - 0.5 for key in keys]
     for a, b in (*others, *((centred, other) for other in seeds)):

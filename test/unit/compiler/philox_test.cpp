@@ -82,11 +82,12 @@ TEST_P(PhiloxVectors, FourWordsAreThoseOfTheAuthors) {
 
 INSTANTIATE_TEST_SUITE_P(, PhiloxVectors, testing::ValuesIn(kVectors));
 
-TEST_F(Philox, ANumberIsTheFirstWordHalfAStepAboveItsMultipleOfTheStep) {
+TEST_F(Philox, FourColumnsHaveTheWordsOfABlockHalfAStepAboveTheirMultiplesOfTheStep) {
   auto numbers = folded([&](mlir::ImplicitLocOpBuilder &b) {
     Lanes zero = word(b, 0);
-    return llvm::SmallVector<mlir::Value>{uniform(zero, zero, zero, zero)};
+    return llvm::map_to_vector(llvm::seq(4), [&](int i) -> mlir::Value { return uniform(zero, zero, zero, word(b, 16 * i)); });
   });
-  EXPECT_EQ(static_cast<float>((0x6627e8d5 + 0.5) / 0x1p32), llvm::cast<mlir::FloatAttr>(numbers.front()).getValue().convertToFloat());
+  for (auto [number, bits] : llvm::zip_equal(numbers, kVectors[0].result))
+    EXPECT_EQ(static_cast<float>((bits + 0.5) / 0x1p32), llvm::cast<mlir::FloatAttr>(number).getValue().convertToFloat());
 }
 } // namespace

@@ -1,5 +1,6 @@
 // Elementwise.cpp - the tiles that a region reads, and the map op. Row states are RowState.cpp.
 #include "compiler/Backends/CPU/TilesToCPU/Elementwise.h"
+#include "compiler/Conversion/Philox.h"
 #include "compiler/Conversion/Tiles/MapColumns.h"
 using namespace mlir;
 using namespace logitile;
@@ -62,6 +63,46 @@ Int RegionInputs::columns() const {
 bool RegionInputs::isWhole() const {
   const Tile *leading = findLeading(tiles, types, 0);
   return leading && leading->isWhole;
+}
+
+bool RegionInputs::isScalar(Value argument) const {
+  auto known = dyn_cast<BlockArgument>(argument);
+  if (!known)
+    return false;
+  int64_t input = known.getArgNumber() + types.size() - known.getOwner()->getNumArguments(); // those of a row state come first
+  return input >= 0 && types[input].getExtent(0) == 1 && types[input].getExtent(1) == 1;
+}
+
+// ---- random numbers -----------------------------------------------------------------------------
+
+/// Whether an operand of a draw is the same at all columns. What depends on the column is in the
+/// loop that counts 'line'.
+static bool isBeforeLoop(Value operand, Value line) { return !line.getParentRegion()->isAncestor(operand.getParentRegion()); }
+
+/// Whether the number is one for all tokens and grows by one from line to line: that of the column,
+/// to which the first column of a slice of the vocabulary may be added.
+static bool countsColumns(Value number, const RegionInputs &inputs) {
+  if (auto add = number.getDefiningOp<arith::AddIOp>(); add && inputs.isScalar(add.getRhs()))
+    number = add.getLhs();
+  return number.getDefiningOp<ColumnOp>() != nullptr;
+}
+
+/// The words of a block are computed at its first column of this loop, and kept for the others.
+/// Null where columns share no block.
+Value LaneGroup::draw(UniformOp op, ValueRange operands, Int line) const {
+  bool isOneBlock = llvm::all_of(operands.take_front(3), [&](Value operand) { return isBeforeLoop(operand, line); });
+  if (!isOneBlock || !countsColumns(op.getColumn(), inputs))
+    return Value();
+  Int column = e.extend(vector::ExtractOp::create(e, operands[3], 0));
+  Place words = k.allocate(e.i32, kBlockSpan * e.lanes);
+  auto wordAt = [&](Int number) { return e.at(words, number % kBlockSpan * e.lanes); };
+  Value isFirst = arith::OrIOp::create(e, isLess(line, kWordStep), isLess(column % kBlockSpan, kWordStep));
+  e.when(isFirst, [&] {
+    std::array<Lanes, 4> made = wordsOfBlock({e, operands[0]}, {e, operands[1]}, {e, operands[2]}, {e, operands[3]});
+    for (auto [i, word] : llvm::enumerate(made))
+      e.store(word, wordAt(column % kWordStep + i * kWordStep));
+  });
+  return between0And1({e, e.load(wordAt(column), e.lanes)});
 }
 
 // ---- map ----------------------------------------------------------------------------------------

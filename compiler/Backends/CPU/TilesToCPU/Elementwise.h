@@ -24,6 +24,8 @@ public:
   Int rows() const;
   Int columns() const;
   bool isWhole() const;
+  /// Whether an argument of the region is the same for all tokens and lines.
+  bool isScalar(mlir::Value argument) const;
 
 private:
   mlir::Value load(size_t i, Int line, Int lane, int64_t lanes) const;
@@ -38,19 +40,23 @@ private:
 class LaneGroup : public RowGroup {
 public:
   LaneGroup(KernelContext &k, const RegionInputs &inputs, Int lane, Int columns, Int firstColumn)
-      : e(k.e), inputs(inputs), lane(lane), columns(columns), firstColumn(firstColumn) {}
+      : k(k), e(k.e), inputs(inputs), lane(lane), columns(columns), firstColumn(firstColumn) {}
 
   int64_t lanes() const override { return e.lanes; }
   void mapUniform(Widener &values, mlir::ValueRange arguments) const override { inputs.mapUniform(values, arguments, lane, e.lanes); }
   void mapColumn(Widener &values, mlir::Region &region, mlir::ValueRange arguments, const Column &column) const override {
     inputs.mapLine(values, arguments, column.place, lane, e.lanes);
     values.setColumn(region, firstColumn + column.place);
+    values.setDraw([this, column](UniformOp op, mlir::ValueRange operands) { return draw(op, operands, column.place); });
   }
   CodeBuilder::Values forColumns(mlir::ValueRange start, Body body) const override {
     return e.loop(columns, start, [&](Int line, mlir::ValueRange current) { return body({line}, current); });
   }
 
 private:
+  mlir::Value draw(UniformOp op, mlir::ValueRange operands, Int line) const;
+
+  KernelContext &k;
   Emitter &e;
   const RegionInputs &inputs;
   Int lane, columns, firstColumn;
