@@ -13,11 +13,11 @@ std::array<Lanes, 4> philox(std::array<Lanes, 4> counter, std::array<Lanes, 2> k
 
 // ---- `logitile.uniform` -------------------------------------------------------------------------
 // Two bits of a column's number choose its word. The other bits, the token, and two zeros are the
-// counter; the key is (seed, stream). So columns c, c + 16, c + 32 and c + 48 have the words of one
-// block. In tiles that begin at multiples of 64, a thread of a GPU can have all four.
+// counter; the key is (seed, stream). So columns c, c + 8, c + 16 and c + 24 have the words of one
+// block. In tiles that begin at multiples of 32, a thread of a GPU can have all four.
 
 /// The distance of columns with neighbouring words; how many columns a block spans; the two bits.
-constexpr int64_t kWordStep = 16, kBlockSpan = 4 * kWordStep, kWordBits = 3 * kWordStep;
+constexpr int64_t kWordStep = 8, kBlockSpan = 4 * kWordStep, kWordBits = 3 * kWordStep;
 /// The words of the block that 'column' is in.
 std::array<Lanes, 4> wordsOfBlock(Lanes seed, Lanes stream, Lanes token, Lanes column);
 

@@ -199,8 +199,8 @@ def Logitile_UniformOp : Logitile_Op<"uniform", [Pure]> {
   let description = [{
     The number depends only on the four operands. It is computed from a word of Philox 4x32-10
     (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011) with the key (seed,
-    stream) and the counter (column & ~48, token, 0, 0). Bits 4 and 5 of the column are the number
-    of the word. So columns c, c + 16, c + 32 and c + 48 have the four words of one block. A word w
+    stream) and the counter (column & ~24, token, 0, 0). Bits 3 and 4 of the column are the number
+    of the word. So columns c, c + 8, c + 16 and c + 24 have the four words of one block. A word w
     becomes (w + 0.5) / 2^32, rounded to f32 and at most 1 - 2^-24. So the smallest number is 2^-33.
 
     ```mlir

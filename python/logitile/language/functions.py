@@ -372,7 +372,7 @@ def uniform(seed: object, stream: object = 0) -> Value:
     fine.
 
     Source: Philox 4x32-10, Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011.
-    The key is (seed, stream). Entries e, e + 16, e + 32 and e + 48, where bits 4 and 5 of e are 0,
+    The key is (seed, stream). Entries e, e + 8, e + 16 and e + 24, where bits 3 and 4 of e are 0,
     have the four words for the counter (e, token, 0, 0).
     """
     trace = current_trace("'lt.uniform'")

@@ -14,7 +14,7 @@ _MULTIPLIERS = (np.uint64(0xD2511F53), np.uint64(0xCD9E8D57))
 _STEPS = (0x9E3779B9, 0xBB67AE85)
 _LOW = np.uint64(2**32 - 1)
 _HIGH = np.uint64(32)
-_WORD_STEP = 16  # the columns c, c + 16, c + 32 and c + 48 have the four words of one block
+_WORD_STEP = 8  # the columns c, c + 8, c + 16 and c + 24 have the four words of one block
 
 
 def philox(counter: Sequence[np.ndarray], key: Sequence[np.ndarray]) -> tuple[np.ndarray, ...]:

@@ -1,6 +1,6 @@
-// Columns c, c + 16, c + 32 and c + 48 of a row have the words of one block of random numbers. A
+// Columns c, c + 8, c + 16 and c + 24 of a row have the words of one block of random numbers. A
 // thread has 16 of the 64 columns of a tile, so four blocks of each of the two rows of a turn: 8
-// times ten rounds of two products, for 32 numbers. It takes tiles that begin at multiples of 64.
+// times ten rounds of two products, for 32 numbers. It takes tiles that begin at multiples of 32.
 // RUN: sed 's/$COLUMN/%own/' %s | logitile-opt --convert-tiles-to-cuda --logitile-expand-math | FileCheck %s
 // CHECK-LABEL: llvm.func @draw(
 // CHECK-COUNT-20: arith.mului_extended

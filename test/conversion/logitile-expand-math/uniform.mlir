@@ -1,11 +1,11 @@
 // Random numbers are integer arithmetic, with a multiplication of 32 by 32 bits, and one rounding.
 
-// The first round: both products of the counter (column without bits 4 and 5, token, 0, 0), of
-// which one is of zeros; the key (seed, stream). Bits 4 and 5 choose one of the four words.
+// The first round: both products of the counter (column without bits 3 and 4, token, 0, 0), of
+// which one is of zeros; the key (seed, stream). Bits 3 and 4 choose one of the four words.
 // RUN: logitile-opt %s --logitile-expand-math=target=cpu:avx2 | FileCheck %s
 // CHECK-LABEL: func.func @uniform(
 // CHECK-SAME: %[[SEED:.*]]: i32, %[[STREAM:.*]]: i32, %[[TOKEN:.*]]: i32, %[[COLUMN:.*]]: i32)
-// CHECK: %[[OTHERS:.*]] = arith.constant -49 : i32
+// CHECK: %[[OTHERS:.*]] = arith.constant -25 : i32
 // CHECK: %[[BLOCK:.*]] = arith.andi %[[COLUMN]], %[[OTHERS]] : i32
 // CHECK: %[[M0:.*]] = arith.constant -766435501 : i32
 // CHECK: %[[LOW0:.*]], %[[HIGH0:.*]] = arith.mului_extended %[[BLOCK]], %[[M0]] : i32
@@ -19,12 +19,12 @@
 // CHECK: arith.addi %[[STREAM]], %{{.*}} : i32
 // CHECK-COUNT-18: arith.mului_extended
 // CHECK-NOT: arith.mului_extended
-// CHECK: %[[BIT4:.*]] = arith.constant 16 : i32
-// CHECK: arith.andi %[[COLUMN]], %[[BIT4]] : i32
+// CHECK: %[[BIT3:.*]] = arith.constant 8 : i32
+// CHECK: arith.andi %[[COLUMN]], %[[BIT3]] : i32
 // CHECK: %[[EARLY:.*]] = arith.select
 // CHECK: %[[LATE:.*]] = arith.select
-// CHECK: %[[BIT5:.*]] = arith.constant 32 : i32
-// CHECK: %[[MASKED:.*]] = arith.andi %[[COLUMN]], %[[BIT5]] : i32
+// CHECK: %[[BIT4:.*]] = arith.constant 16 : i32
+// CHECK: %[[MASKED:.*]] = arith.andi %[[COLUMN]], %[[BIT4]] : i32
 // CHECK: %[[IS_LATE:.*]] = arith.cmpi ne, %[[MASKED]], %{{.*}} : i32
 // CHECK: %[[WORD:.*]] = arith.select %[[IS_LATE]], %[[LATE]], %[[EARLY]] : i32
 // CHECK: %[[LAST:.*]] = arith.constant -129 : i32
@@ -47,13 +47,13 @@ func.func @uniform(%seed: i32, %stream: i32, %token: i32, %column: i32) -> f32 {
 // KNOWN-NEXT: return %[[FIRST]], %[[LAST]]
 func.func @known() -> (f32, f32) {
   %zero = arith.constant 0 : i32
-  %column = arith.constant 48 : i32
+  %column = arith.constant 24 : i32
   %u = logitile.uniform %zero, %zero, %zero, %zero : f32
   %v = logitile.uniform %zero, %zero, %zero, %column : f32
   return %u, %v : f32, f32
 }
 
-// Columns whose bits 4 and 5 are known share the rounds of a block: in a loop with steps of 64, and
+// Columns whose bits 3 and 4 are known share the rounds of a block: in a loop with steps of 64, and
 // with terms that have lower bits only. A column from which a bit is carried has its own block, and
 // so has one whose block was computed on another path.
 // RUN: logitile-opt %s --logitile-expand-math=target=cuda:sm_80 | FileCheck %s --check-prefix=SHARED

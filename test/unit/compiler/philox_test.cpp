@@ -85,7 +85,7 @@ INSTANTIATE_TEST_SUITE_P(, PhiloxVectors, testing::ValuesIn(kVectors));
 TEST_F(Philox, FourColumnsHaveTheWordsOfABlockHalfAStepAboveTheirMultiplesOfTheStep) {
   auto numbers = folded([&](mlir::ImplicitLocOpBuilder &b) {
     Lanes zero = word(b, 0);
-    return llvm::map_to_vector(llvm::seq(4), [&](int i) -> mlir::Value { return uniform(zero, zero, zero, word(b, 16 * i)); });
+    return llvm::map_to_vector(llvm::seq(4), [&](int i) -> mlir::Value { return uniform(zero, zero, zero, word(b, 8 * i)); });
   });
   for (auto [number, bits] : llvm::zip_equal(numbers, kVectors[0].result))
     EXPECT_EQ(static_cast<float>((bits + 0.5) / 0x1p32), llvm::cast<mlir::FloatAttr>(number).getValue().convertToFloat());
