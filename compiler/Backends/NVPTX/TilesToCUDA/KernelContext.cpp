@@ -124,7 +124,13 @@ void KernelContext::startRow(Value row, Value value) {
   setTile(row, tile);
 }
 
-// ---- limits -------------------------------------------------------------------------------------
+// ---- views --------------------------------------------------------------------------------------
+
+LogicalResult KernelContext::checkLayout(Operation *op, const View &view) const {
+  if (view.layout() == Layout::Strided)
+    return success();
+  return op->emitOpError() << "uses " << view.type << "; on this target views are strided";
+}
 
 FailureOr<Int> KernelContext::end(Operation *op, const View &view, unsigned dim) {
   int64_t extent = view.extent(dim);

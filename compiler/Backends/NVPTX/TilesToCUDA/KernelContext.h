@@ -36,9 +36,9 @@ struct Pair {
 class KernelContext;
 
 // ---- families of ops ----------------------------------------------------------------------------
-mlir::LogicalResult convertLoad(KernelContext &k, LoadOp op);                     // Copies.cpp
-mlir::LogicalResult convertStore(KernelContext &k, StoreOp op);                   // Copies.cpp
-mlir::LogicalResult convertGather(KernelContext &k, LoadGatherOp op);             // Copies.cpp
+mlir::LogicalResult convertLoad(KernelContext &k, LoadOp op);                     // Loads.cpp
+mlir::LogicalResult convertStore(KernelContext &k, StoreOp op);                   // Stores.cpp
+mlir::LogicalResult convertGather(KernelContext &k, LoadGatherOp op);             // Loads.cpp
 mlir::LogicalResult convertMap(KernelContext &k, MapOp op);                       // Elementwise.cpp
 mlir::LogicalResult convertUpdateState(KernelContext &k, UpdateStateOp op);       // RowState.cpp
 mlir::LogicalResult convertProject(KernelContext &k, ProjectOp op);               // Contractions.cpp
@@ -148,7 +148,9 @@ public:
   /// The rows of vector 'view' from 'row' on, if they were read so; else null.
   const Tile *findHeld(mlir::Value view, mlir::Value row) const;
 
-  // ---- how far views go -------------------------------------------------------------------------
+  // ---- views ------------------------------------------------------------------------------------
+  /// Fails with an error at 'op' if a view is not strided.
+  mlir::LogicalResult checkLayout(mlir::Operation *op, const View &view) const;
   /// The number of entries in dimension 'dim' of 'view'; a dimension of '?' ends with the tokens of
   /// the launch.
   mlir::FailureOr<Int> end(mlir::Operation *op, const View &view, unsigned dim);

@@ -133,9 +133,15 @@ void RowLoop::run(function_ref<void()> body) {
     }
     carried = llvm::to_vector(values);
   };
-  if (turns == 1) {
-    turn(rings, turns, body);
-    return;
+  if (turns == 1)
+    return turn(rings, turns, body);
+  if (isUnrolled) {
+    for (int64_t number = 0; number < turns; ++number) {
+      k.enterTurn(k.e.integer(number * rowsOfTurn), rowsOfTurn);
+      turn(rings, turns, body);
+    }
+    k.leaveTurn();
+    return giveBack();
   }
   CodeBuilder::Values last = k.e.loop(k.e.integer(turns), start, [&](Int number, ValueRange current) {
     adopt(current);
@@ -149,6 +155,11 @@ void RowLoop::run(function_ref<void()> body) {
     return next;
   });
   adopt(last);
+  giveBack();
+}
+
+/// After the last turn, the values of all rows.
+void RowLoop::giveBack() {
   for (const Ring &ring : rings)
     (ring.result >= 0 ? results[ring.result] : tiles[ring.tile].values) = ring.values;
 }

@@ -22,6 +22,9 @@ public:
   void make(TileType type);
   /// Turns evaluate 'region' for each element: its size decides how many rows a turn handles.
   void compute(mlir::Region &region);
+  /// Each turn gets code of its own. The values of a tile then stay where they are, which takes
+  /// less time if there is little other code: a loop moves all of them in each turn.
+  void unroll() { isUnrolled = true; }
   /// Turns may change 'carried'.
   void carry(mlir::ValueRange values) { carried.assign(values.begin(), values.end()); }
 
@@ -42,10 +45,12 @@ private:
   };
   void formRings();
   void turn(llvm::MutableArrayRef<Ring> rings, int64_t turns, llvm::function_ref<void()> body);
+  void giveBack();
 
   KernelContext &k;
   llvm::SmallVector<bool> dead;
   llvm::SmallVector<TileType> types; // of the results
+  bool isUnrolled = false;
   int64_t rowsOfTurn = 2;            // rows g and g + 8, as in a fragment of a tensor core
   llvm::SmallVector<Ring> rings;
 };
