@@ -22,8 +22,8 @@ public:
   void make(TileType type);
   /// Turns evaluate 'region' for each element: its size decides how many rows a turn handles.
   void compute(mlir::Region &region);
-  /// Each turn gets code of its own. The values of a tile then stay where they are, which takes
-  /// less time if there is little other code: a loop moves all of them in each turn.
+  /// Each turn gets code of its own. The values of a tile then stay where they are. A loop moves
+  /// all of them in each turn, which takes longer than little other code does.
   void unroll() { isUnrolled = true; }
   /// Turns may change 'carried'.
   void carry(mlir::ValueRange values) { carried.assign(values.begin(), values.end()); }

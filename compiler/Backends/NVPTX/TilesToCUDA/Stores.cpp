@@ -97,7 +97,9 @@ public:
         return storeTile(passed, /*isUnrolled=*/false, [&](const Tile &rows) { boxes ? storeBoxes(rows) : storeStaged(rows); });
       if (staged)
         return storeTile(passed, /*isUnrolled=*/false, [&](const Tile &rows) { storeRows(rows, runs.always, isTail); });
-      auto asRuns = [&] { return storeTile(passed, !isTail, [&](const Tile &rows) { storeRows(rows, runs.aligned, isTail); }); };
+      // In a loop, the addresses of all rows would be computed before it, and take registers in it.
+      bool isUnrolled = !isTail && isa<scf::ForallOp>(op->getParentOp());
+      auto asRuns = [&] { return storeTile(passed, isUnrolled, [&](const Tile &rows) { storeRows(rows, runs.aligned, isTail); }); };
       if (runs.always == runs.aligned)
         return asRuns();
       auto oneByOne = [&] { return storeTile(passed, /*isUnrolled=*/false, [&](const Tile &rows) { storeRows(rows, runs.always, isTail); }); };

@@ -12,12 +12,10 @@ Value add(Emitter &e, Value a, Value b) { return arith::AddFOp::create(e, a, b);
 Value scale(Emitter &e, Value a, Value b) { return arith::MulFOp::create(e, a, b); }
 
 /// The values of 'tile', the operand of 'op', after 'change' had the rows of each turn, by their
-/// slots. 'isShort': it has little code.
-CodeBuilder::Values changeRows(KernelContext &k, Operation *op, const Tile &tile, bool isShort,
+/// slots.
+CodeBuilder::Values changeRows(KernelContext &k, Operation *op, const Tile &tile,
                                function_ref<void(MutableArrayRef<CodeBuilder::Values> rows)> change) {
   RowLoop loop(k);
-  if (isShort)
-    loop.unroll();
   loop.take(tile, isLastUse(op->getOperand(0), op));
   loop.make(tile.type);
   loop.run([&] {
@@ -44,24 +42,13 @@ public:
       : k(k), e(k.e), op(op), row(k.scalar(op.getRow())), tokens(k.scalar(op.getCount())), column(k.scalar(op.getColumn())),
         adds(op.getAction() == TermAction::Add), clears(op.getAction() == TermAction::Clear) {}
 
-  /// Before the rows change: reads what each of them names, so that columns to clear wait for
-  /// memory once.
-  void readColumns(ArrayRef<SparseTerm> terms) {
-    for (int64_t slot = 0; clears && slot < k.threads.sharing.rowSlots(); ++slot)
-      for (auto [number, term] : llvm::enumerate(terms)) {
-        const Tile *known = k.findHeld(op.getTerms()[number], op.getRow());
-        named.push_back(known ? known->values[slot] : columnOf(term, slot));
-      }
-  }
-
-  /// The rows of a turn. What they name is read before any of it is compared.
+  /// Waits for memory once: what rows name is read before any of it is compared.
   void change(ArrayRef<SparseTerm> terms, MutableArrayRef<CodeBuilder::Values> rows) {
+    areAllRows = static_cast<int64_t>(rows.size()) == k.threads.sharing.rowSlots();
     SmallVector<Value> distances;
     for (size_t slot = 0; slot < rows.size(); ++slot)
-      for (auto [number, term] : llvm::enumerate(terms)) {
-        Value column = clears ? named[k.threads.rowSlot(slot).known() * terms.size() + number] : columnOf(term, slot);
-        distances.push_back(arith::SubIOp::create(e, column, e.narrow(this->column)));
-      }
+      for (size_t term = 0; term < terms.size(); ++term)
+        distances.push_back(arith::SubIOp::create(e, columnOf(terms, term, slot), e.narrow(column)));
     ArrayRef<Value> rest = distances;
     for (auto [slot, values] : llvm::enumerate(rows))
       for (const SparseTerm &term : terms) {
@@ -73,7 +60,10 @@ public:
 private:
   /// Rows that do not exist are another one.
   Int tokenOf(int64_t slot) { return smaller(row + k.threads.row(slot), tokens - 1); }
-  Value columnOf(const SparseTerm &term, int64_t slot) { return e.load(e.at(term.columns, tokenOf(slot))); }
+  Value columnOf(ArrayRef<SparseTerm> terms, size_t term, int64_t slot) {
+    const Tile *held = clears && areAllRows ? k.findHeld(op.getTerms()[term], op.getRow()) : nullptr;
+    return held ? held->values[slot] : e.load(e.at(terms[term].columns, tokenOf(slot)));
+  }
   Value compare(arith::CmpIPredicate predicate, Value a, int64_t b) {
     return arith::CmpIOp::create(e, predicate, a, e.constant(e.getI32IntegerAttr(b)));
   }
@@ -106,7 +96,7 @@ private:
   SparseTermsOp op;
   Int row, tokens, column;
   bool adds, clears;
-  SmallVector<Value> named; // by all rows, of each one by one term after the other
+  bool areAllRows = false; // in a turn
 };
 } // namespace
 
@@ -133,11 +123,8 @@ LogicalResult convertSparseTerms(KernelContext &k, SparseTermsOp op) {
   if (isSum)
     for (size_t i = 0; i < op.getTerms().size(); i += 2)
       tile.values[0] = sumOfColumn(k, op, k.view(op.getTerms()[i]), k.view(op.getTerms()[i + 1]), tile.values[0]);
-  else if (!terms.empty()) {
-    RowTerms rowTerms(k, op);
-    rowTerms.readColumns(terms);
-    tile.values = changeRows(k, op, tile, clears, [&](MutableArrayRef<CodeBuilder::Values> rows) { rowTerms.change(terms, rows); });
-  }
+  else if (!terms.empty())
+    tile.values = changeRows(k, op, tile, [&](MutableArrayRef<CodeBuilder::Values> rows) { RowTerms(k, op).change(terms, rows); });
   k.setTile(op.getResult(), tile);
   return success();
 }
@@ -309,7 +296,7 @@ LogicalResult convertContractSparse(KernelContext &k, ContractSparseOp op) {
     for (const SparseTerm &term : list)
       terms.addNamingTokens(term, tile.values);
   else if (!list.empty())
-    tile = {tile.type, changeRows(k, op, tile, /*isShort=*/false,
+    tile = {tile.type, changeRows(k, op, tile,
                                   [&](MutableArrayRef<CodeBuilder::Values> rows) {
                                     for (auto [slot, row] : llvm::enumerate(rows))
                                       for (const SparseTerm &term : list)
