@@ -302,7 +302,9 @@ def _count_of_range(listing: Listing, body: list[Instruction]) -> tuple[int, int
         compared = re.match(r"ISETP\.(?:GE|LT)\.U32\.AND P\d, PT, (R\d+), (R\d+), PT", instruction.body)
         if not compared or not (step := _step_of(body, compared[1])):
             continue
-        length = re.compile(rf"IADD3 {compared[2]}, (?:P\d, )?{compared[1]}(?:\.reuse)?, (0x[0-9a-f]+),")
+        length = re.compile(
+            rf"(?:IADD3|VIADD) {compared[2]}, (?:P\d, )?{compared[1]}(?:\.reuse)?, (0x[0-9a-f]+)(?:,|$)"
+        )
         made = [match for i in before if (match := length.match(i.body))]
         if made:
             return -(-int(made[-1][1], 0) // step), step
@@ -356,11 +358,13 @@ def _low_half(body: list[Instruction], predicate: str) -> str:
 
 def _step_of(body: list[Instruction], register: str) -> int:
     """What a register grows by in a loop: the constant of `IADD3 R, R, constant`, or of
-    `IADD3 R, S, constant` where R becomes S; 0 where there is none.
+    `IADD3 R, S, constant` where R becomes S, or of such a `VIADD`; 0 where there is none.
     """
     moved = re.compile(rf"(?:IMAD\.|U)?MOV(?:\.U32)? (U?R\d+), (?:RZ, RZ, )?{register}$")
     moves = {match[1] for instruction in body if (match := moved.match(instruction.body))}
-    added = re.compile(rf"U?IADD3 {register}, (?:U?P\d, )?(U?R\d+)(?:\.reuse)?, (0x[0-9a-f]+|\d+),")
+    added = re.compile(
+        rf"(?:U?IADD3|VIADD) {register}, (?:U?P\d, )?(U?R\d+)(?:\.reuse)?, (0x[0-9a-f]+|\d+)(?:,|$)"
+    )
     for instruction in body:
         match = added.match(instruction.body)
         if match and match[1] in {register, *moves}:

@@ -48,6 +48,11 @@ int64_t logitile::knownDivisor(Value value) {
       .Case<arith::MulIOp>([](auto mul) { return knownDivisor(mul.getLhs()) * knownDivisor(mul.getRhs()); })
       .Case<arith::AddIOp, arith::SubIOp, arith::MinUIOp, arith::MaxUIOp>(
           [](auto two) { return std::gcd(knownDivisor(two.getLhs()), knownDivisor(two.getRhs())); })
+      .Case<arith::ExtUIOp>([](auto same) { return knownDivisor(same.getIn()); })
+      .Case<arith::TruncIOp>([](auto cut) { // which keeps powers of two
+        int64_t divisor = knownDivisor(cut.getIn());
+        return divisor & -divisor;
+      })
       .Default([](Operation *) { return 1; });
 }
 
@@ -63,7 +68,12 @@ llvm::KnownBits logitile::knownBits(Value value, unsigned depth) {
     return llvm::KnownBits::mul(operand(0), operand(1));
   if (isa_and_nonnull<arith::RemUIOp>(op))
     return llvm::KnownBits::urem(operand(0), operand(1));
-  llvm::KnownBits known(ConstantIntRanges::getStorageBitwidth(value.getType()));
+  unsigned width = ConstantIntRanges::getStorageBitwidth(value.getType());
+  if (isa_and_nonnull<arith::ExtUIOp>(op))
+    return operand(0).zext(width);
+  if (isa_and_nonnull<arith::TruncIOp>(op))
+    return operand(0).trunc(width);
+  llvm::KnownBits known(width);
   if (boundsOf(value)) {
     unsigned zeros = llvm::countr_zero(static_cast<uint64_t>(knownDivisor(value)));
     known.Zero.setLowBits(std::min(zeros, known.getBitWidth()));

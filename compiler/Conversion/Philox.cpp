@@ -71,13 +71,18 @@ struct Sum {
   llvm::KnownBits bits = llvm::KnownBits::makeConstant(APInt(32, 0)); // of the sum of the terms
 
   explicit Sum(Value value) { add(value, /*depth=*/6); }
+  /// Whether an op extends 32 bits or more: modulo 2^32 that changes nothing.
+  static bool isFromWord(Operation *op) {
+    auto extension = dyn_cast_or_null<arith::ExtUIOp>(op);
+    return extension && extension.getIn().getType().getIntOrFloatBitWidth() >= 32;
+  }
   /// Sums of more than 'depth' sums are one term: a sum may have itself as both operands.
   void add(Value value, unsigned depth) {
     APInt number;
     Operation *op = depth > 0 ? value.getDefiningOp() : nullptr;
     if (matchPattern(value, m_ConstantInt(&number))) {
       constant += number.getSExtValue();
-    } else if (isa_and_nonnull<arith::AddIOp, arith::TruncIOp>(op)) {
+    } else if (isa_and_nonnull<arith::AddIOp, arith::TruncIOp>(op) || isFromWord(op)) {
       for (Value operand : op->getOperands())
         add(operand, depth - 1);
     } else {

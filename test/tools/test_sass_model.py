@@ -106,6 +106,12 @@ def test_a_loop_turns_up_to_its_bound_or_to_the_tokens(bound, compare, tokens, t
     assert opcodes(paths.path_of(found), tokens).count("IADD3") == turns
 
 
+def test_a_counter_of_32_bits_turns_up_to_its_bound():
+    found = listing_of(".L_x_1:", "VIADD R1, R1, 0x20", "ISETP.GE.AND P0, PT, R1, 0x80, PT",
+                       "@!P0 BRA `(.L_x_1)", "EXIT")  # fmt: skip
+    assert opcodes(paths.path_of(found)).count("VIADD") == 4
+
+
 def test_a_counter_may_move_to_the_register_it_is_made_of():
     found = listing_of("MOV R2, RZ", ".L_x_1:", "IADD3 R1, P1, R2, 0x80, RZ", "STG [R4], R5",
                        "IMAD.MOV.U32 R2, RZ, RZ, R1", "ISETP.GE.U32.AND P0, PT, R1, R9, PT",
@@ -396,6 +402,23 @@ def test_boxes_of_the_next_tile_are_waited_for_once():
     assert long.cycles(long.tile_path, ends) == short.cycles(short.tile_path, ends)
     waited = long.cycles(long.block_path, ends) - short.cycles(short.block_path, ends)
     assert waited == pytest.approx(800, rel=0.01)
+
+
+def test_warps_without_a_barrier_overlap_tiles():
+    """The others still multiply while the first ones are done with what is around the products."""
+    ends, model = paths.Ends(1, 1), model_of_boxes(4, 3, tiles=5)
+    assert model.is_apart and not model_of_boxes(4, 3).is_apart
+    assert model.apart_cycles(ends, 8) <= 8 * model.turn_cycles(1) + model.tile_cycles(ends)
+
+
+def test_a_stage_is_released_once():
+    """A tile's first turn has none to release: the last block of the tile before was released."""
+    state = boxes.RingState(boxes.Ring(stages=4), warps=1)
+    state.readers[0].seen = 2
+    for left, time in ((0, 5.0), (0, 7.0), (1, 9.0)):
+        state.readers[0].left = left
+        state.release(0, time)
+    assert [times for times in state.released if times] == [[5.0]]
 
 
 def test_threads_of_a_warp_are_together():

@@ -72,13 +72,13 @@ struct Extents {
   int64_t narrowest = 4; // bytes of the elements of such tiles in memory
   bool hasProducts = false;
   Operation *ofWarpgroups = nullptr; // a product
-  bool needsRegisters = false; // for more than one element at a time: planes of f32, the rounds of random numbers
+  bool drawsNumbers = false; // whose rounds take registers
 
   /// Of a thread, at most, of all tiles together.
   int64_t elements(const GpuInfo &gpu) const {
     if (!hasProducts)
       return kElementsWithoutProducts;
-    return values == 1 && !needsRegisters ? gpu.sumsPerThread : kElementsPerThread;
+    return values == 1 && !drawsNumbers ? gpu.sumsPerThread : kElementsPerThread;
   }
 };
 bool isWhole(Type type) {
@@ -100,12 +100,11 @@ FailureOr<Extents> findExtents(KernelOp kernel) {
   WalkResult result = kernel.walk([&](Operation *op) {
     if (auto load = dyn_cast<LoadOp>(op); load && isCopied(load))
       return WalkResult::advance();
-    found.needsRegisters |= isa<UniformOp>(op);
+    found.drawsNumbers |= isa<UniformOp>(op);
     if (isa<ProjectOp, ContractOp>(op)) {
       found.hasProducts = true;
       if (isOfWarpgroups(op))
         found.ofWarpgroups = op;
-      found.needsRegisters |= cast<ViewType>(op->getOperand(0).getType()).getElement().isF32();
     }
     if (auto load = dyn_cast<LoadOp>(op); load && isWhole(load.getType()))
       found.narrowest = std::min(found.narrowest, elementBytes(load.getView()));

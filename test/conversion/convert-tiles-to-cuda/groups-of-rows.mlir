@@ -4,7 +4,9 @@
 // first. The last group may have fewer rows.
 
 // CHECK-LABEL: llvm.func @logits(
-// CHECK: %[[N:.*]] = arith.minsi
+// CHECK: %[[COUNT:.*]] = arith.minsi
+// CHECK-NEXT: %[[WORD:.*]] = arith.trunci %[[COUNT]] : i64 to i32
+// CHECK-NEXT: %[[N:.*]] = arith.extui %[[WORD]] : i32 to i64
 // CHECK: %[[NUMBER:.*]] = nvvm.read.ptx.sreg.ctaid.x : i32
 // CHECK: %[[BLOCK:.*]] = arith.extui %[[NUMBER]]
 // CHECK: %[[ROWS:.*]] = arith.divui %{{.*}}, %c64_i64

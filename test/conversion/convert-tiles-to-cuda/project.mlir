@@ -17,7 +17,9 @@
 // CHECK: %[[ALL:.*]] = llvm.load %[[COUNTED]]
 // CHECK: %[[LEFT:.*]] = arith.subi %[[ALL]], %[[FIRST]]
 // CHECK: arith.maxsi %[[LEFT]]
-// CHECK: %[[N:.*]] = arith.minsi %{{.*}}, %[[MOST]]
+// CHECK: %[[COUNT:.*]] = arith.minsi %{{.*}}, %[[MOST]]
+// CHECK: %[[WORD:.*]] = arith.trunci %[[COUNT]] : i64 to i32
+// CHECK: %[[N:.*]] = arith.extui %[[WORD]] : i32 to i64
 // CHECK: %[[HAS_ROWS:.*]] = arith.cmpi ult, %{{.*}}, %[[N]]
 // CHECK: %[[IS_THERE:.*]] = arith.andi %[[HAS_ROWS]]
 // CHECK: scf.if %[[IS_THERE]]
@@ -34,7 +36,7 @@
 // CHECK-NOT: llvm.load
 // CHECK-NOT: scf.if
 // CHECK-COUNT-4: nvvm.ldmatrix
-// CHECK:   %[[AHEAD:.*]] = arith.cmpi ult
+// CHECK:   %[[AHEAD:.*]] = arith.cmpi slt
 // CHECK:   %[[READS:.*]] = arith.andi %{{.*}}, %[[AHEAD]] : i1
 // CHECK:   %[[BYTES:.*]] = arith.select %[[READS]]
 // CHECK:   llvm.inline_asm {{.*}}cp.async{{.*}}, %[[BYTES]] :
@@ -49,7 +51,7 @@
 // CHECK:   scf.yield %[[X_NEXT]], %[[W_NEXT]],
 // CHECK: nvvm.cp.async.wait.group 0
 // CHECK: scf.for %{{.*}} iter_args(
-// CHECK:   nvvm.barrier0
+// CHECK-NOT: nvvm.barrier0
 // CHECK:   scf.for
 // CHECK:     llvm.load
 // CHECK:   nvvm.cp.async.wait.group 0

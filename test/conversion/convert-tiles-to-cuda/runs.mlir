@@ -4,8 +4,8 @@
 // row its padding too. A thread of a kernel without products has such neighbours. Rows of the
 // caller's memory may begin anywhere: their elements are read one by one. They are written at once
 // where the kernel finds, when it runs, that all rows begin at multiples of what is written. Rows
-// of 125 elements never do. A thread has four rows. Those of a whole tile are stored without a loop,
-// which would move all values in each turn.
+// of 125 elements never do. A thread has four rows. Those of a whole tile are stored without a
+// loop, which would move all values in each turn.
 
 // CHECK-LABEL: llvm.func @in_place(
 // CHECK-COUNT-2: llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr<1> -> vector<8xbf16>

@@ -13,9 +13,10 @@
 // CHECK:   scf.for
 // CHECK:     nvvm.cp.async.bulk.tensor
 // CHECK:     nvvm.cp.async.bulk.tensor
-// CHECK: scf.for %[[COLUMN:.*]] = %{{.*}} to %[[END:.*]] step %[[STEP:.*]] iter_args(
-// CHECK: %[[NEXT:.*]] = arith.addi %[[COLUMN]], %[[STEP]] : i64
-// CHECK-NEXT: %[[HAS_NEXT:.*]] = arith.cmpi ult, %[[NEXT]], %[[END]] : i64
+// CHECK: scf.for %[[NUMBER:.*]] = %{{.*}} to %{{.*}} step %{{.*}} iter_args(
+// CHECK: %[[COLUMN:.*]] = arith.extui %[[NUMBER]] : i32 to i64
+// CHECK: %[[NEXT:.*]] = arith.addi %[[COLUMN]], %[[STEP:.*]] : i64
+// CHECK-NEXT: %[[HAS_NEXT:.*]] = arith.cmpi ult, %[[NEXT]], %{{.*}} : i64
 // CHECK-NOT: nvvm.barrier0
 // CHECK-NOT: nvvm.cp.async.bulk.tensor
 // CHECK: %[[OF_THIS:.*]] = arith.subi %[[BLOCKS:[a-z0-9_]*]], %c3_i32 : i32

@@ -68,4 +68,19 @@ void Emitter::storeRun(ValueRange values, Place place) {
     all = arith::TruncFOp::create(*this, stored, all);
   LLVM::StoreOp::create(*this, all, place.pointer, count * bytesOf(place.element));
 }
+
+CodeBuilder::Values Emitter::loopOverWords(Value end, ValueRange start, function_ref<Values(Value, ValueRange)> body) {
+  auto word = [&](int32_t value) { return constant(getI32IntegerAttr(value)); };
+  return loopOverWords(word(0), end, word(1), start, body);
+}
+CodeBuilder::Values Emitter::loopOverWords(Value first, Value end, Value step, ValueRange start,
+                                           function_ref<Values(Value, ValueRange)> body) {
+  auto loop = scf::ForOp::create(*this, first, end, step, start);
+  OpBuilder::InsertionGuard guard(*this);
+  setInsertionPointToStart(loop.getBody());
+  Values next = body(loop.getInductionVar(), loop.getRegionIterArgs());
+  if (!start.empty()) // else there is a yield
+    scf::YieldOp::create(*this, next);
+  return loop.getResults();
+}
 } // namespace logitile::cuda

@@ -64,6 +64,11 @@ public:
   /// Loads a value of 'type' as it is in memory, without a conversion.
   mlir::Value loadAs(mlir::Type type, Place place, int64_t alignment);
 
+  /// Loops whose counter has 32 bits: one of 64 would take two registers. All numbers are i32.
+  Values loopOverWords(mlir::Value end, mlir::ValueRange start, llvm::function_ref<Values(mlir::Value, mlir::ValueRange)> body);
+  Values loopOverWords(mlir::Value first, mlir::Value end, mlir::Value step, mlir::ValueRange start,
+                       llvm::function_ref<Values(mlir::Value, mlir::ValueRange)> body);
+
   // ---- instructions of a warp: Instructions.cpp -------------------------------------------------
   /// The value of the lane whose number is this lane's number xor 'mask'; f32 or i32.
   mlir::Value exchange(mlir::Value value, int64_t mask);

@@ -7,6 +7,9 @@
 using namespace mlir;
 
 namespace logitile::cuda {
+/// A number below 2^32, with upper bits that the assembler knows: they take no register.
+static Int narrowed(Emitter &e, Int number) { return e.integer(arith::ExtUIOp::create(e, e.i64, e.narrow(number))); }
+
 /// The host does not know how many tokens count: a launch gives the place of their number, the
 /// first one and the most.
 LogicalResult KernelContext::bindArguments(LLVM::LLVMFuncOp function, ArrayRef<TensorMap> ofKernel) {
@@ -20,7 +23,7 @@ LogicalResult KernelContext::bindArguments(LLVM::LLVMFuncOp function, ArrayRef<T
     Int first = word(), most = word();
     mostTokens = most;
     Value left = arith::MaxSIOp::create(e, e.integer(counted) - first, e.integer(0));
-    return e.integer(arith::MinSIOp::create(e, left, most));
+    return narrowed(e, e.integer(arith::MinSIOp::create(e, left, most)));
   });
   for (const TensorMap &map : ofKernel) {
     Int firstColumn = word();
@@ -299,17 +302,19 @@ LogicalResult KernelContext::convert(scf::ForOp loop) {
     if (failed(converted))
       return failure();
   }
-  auto results = e.loop(scalar(loop.getLowerBound()), scalar(loop.getUpperBound()), scalar(loop.getStep()), *start,
-                        [&](Int index, ValueRange current) {
-                          setScalar(loop.getInductionVar(), index);
-                          adopt(loop, loop.getRegionIterArgs(), current);
-                          converted = convertBlock(*loop.getBody());
-                          CodeBuilder::Values next;
-                          if (succeeded(converted))
-                            for (Value yielded : loop.getYieldedValues())
-                              llvm::append_range(next, tile(yielded).values);
-                          return succeeded(converted) ? next : CodeBuilder::Values(current);
-                        });
+  auto turn = [&](Value number, ValueRange current) {
+    setScalar(loop.getInductionVar(), e.integer(arith::ExtUIOp::create(e, e.i64, number)));
+    adopt(loop, loop.getRegionIterArgs(), current);
+    converted = convertBlock(*loop.getBody());
+    CodeBuilder::Values next;
+    if (succeeded(converted))
+      for (Value yielded : loop.getYieldedValues())
+        llvm::append_range(next, tile(yielded).values);
+    return succeeded(converted) ? next : CodeBuilder::Values(current);
+  };
+  auto word = [&](Value bound) { return e.narrow(scalar(bound)); };
+  CodeBuilder::Values results =
+      e.loopOverWords(word(loop.getLowerBound()), word(loop.getUpperBound()), word(loop.getStep()), *start, turn);
   adopt(loop, loop.getResults(), results);
   return converted;
 }
@@ -352,6 +357,8 @@ LogicalResult KernelContext::convert(scf::ForallOp forall) {
   Int task = together > 1 ? e.block() / together : e.block();
   Value isThere = rows > 0 ? bindInGroups(forall, std::max<int64_t>(rows / together, 1), together, task)
                            : bindTask(forall, axes, task, together);
+  for (Value variable : forall.getInductionVars())
+    setScalar(variable, narrowed(e, scalar(variable)));
   if (together > 1) {
     FailureOr<Value> ofPair = bindPair(forall, isThere);
     if (failed(ofPair))

@@ -109,8 +109,8 @@ public:
   }
 
 private:
-  /// Until all threads have read what is stored over: in the memory of the view, or in shared memory
-  /// where rows are staged.
+  /// Until all threads have read what is stored over: in the memory of the view, or in shared
+  /// memory where rows are staged.
   void waitForReaders() {
     if (k.readPastEnds.contains(view.memory) || (staged && !k.areWarpsApart()))
       e.barrier();

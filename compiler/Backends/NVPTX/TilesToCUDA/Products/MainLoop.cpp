@@ -14,25 +14,26 @@ CodeBuilder::Values MainLoop::run(ValueRange start, Int first) {
       isPipelined, types, [&] { return runPipelined(start, first, count); }, [&] { return runUnaligned(start, first, count); });
 }
 
+/// The block that begins at entry 'shared' of the shared axis, to a stage.
+void MainLoop::copy(Int shared, Value isThere, Int slot, ValueRange from) {
+  Int offset = k.ring() + slot * blockBytes();
+  toLeft.copyChunks(from[0], shared, offset, isThere);
+  toRight.copyChunks(from[1], shared, offset + left.shape(depth).bytes(), isThere);
+  e.commitCopies();
+}
+
 /// Fragments of 16 bits are read from shared memory one step before their products, so that tensor
 /// cores need not wait for them. The three planes of f32 would need too many registers for that.
 /// Copies of a later block stand after the first reads, so that products of the first step run
 /// beside them. Pointers to blocks move on before a block is copied, long after the copies of the
 /// one before have read them: a copy holds its address for as long as it waits for the memory pipe.
 CodeBuilder::Values MainLoop::runPipelined(ValueRange start, Int first, Int count) {
-  int64_t stages = k.stages, steps = depth / 16, leftBytes = left.shape(depth).bytes(), bytes = blockBytes();
+  int64_t stages = k.stages, bytes = blockBytes();
   bool readsAhead = !left.isFloat();
-  auto copy = [&](Int block, Int slot, ValueRange from) {
-    Int shared = first + block * depth, offset = k.ring() + slot * bytes;
-    Value isThere = isLess(block, count);
-    toLeft.copyChunks(from[0], shared, offset, isThere);
-    toRight.copyChunks(from[1], shared, offset + leftBytes, isThere);
-    e.commitCopies();
-  };
   auto firstChunks = [&](Int block) -> CodeBuilder::Values {
     return {toLeft.firstChunk(first + block * depth), toRight.firstChunk(first + block * depth)};
   };
-  e.loop(e.integer(stages - 1), [&](Int block) { copy(block, block, firstChunks(block)); });
+  e.loop(e.integer(stages - 1), [&](Int block) { copy(first + block * depth, isLess(block, count), block, firstChunks(block)); });
   e.waitForCopies(stages - 2);
   e.barrier(); // everyone's copies of the first block are there
   // The source of the last block that was asked for, the current block's slot and first fragments.
@@ -42,33 +43,27 @@ CodeBuilder::Values MainLoop::runPipelined(ValueRange start, Int first, Int coun
     llvm::append_range(carried, flatten(read(0, k.ring())));
   size_t others = carried.size();
   llvm::append_range(carried, start);
-  CodeBuilder::Values last = e.loop(count, carried, [&](Int block, ValueRange current) {
+  Value blocks = e.narrow(count);
+  auto isBelowCount = [&](Value number, int64_t further) {
+    Value later = arith::AddIOp::create(e, number, e.constant(e.getI32IntegerAttr(further)));
+    return Value(arith::CmpIOp::create(e, arith::CmpIPredicate::slt, later, blocks));
+  };
+  CodeBuilder::Values last = e.loopOverWords(blocks, carried, [&](Value number, ValueRange current) {
+    Int block = e.extend(number);
     CodeBuilder::Values from{toLeft.aBlockLater(current[0]), toRight.aBlockLater(current[1])};
     Int slot = e.integer(current[2]), offset = k.ring() + slot * bytes;
     Int after = slot + 1, following = choose(isEqual(after, stages), e.integer(0), after);
     Fragments fragments;
     if (readsAhead)
       fragments = unflatten(current.slice(3, others - 3));
+    auto copyAhead = [&] {
+      Int free = choose(isEqual(slot, 0), e.integer(stages - 1), slot - 1);
+      copy(first + (block + (stages - 1)) * depth, isBelowCount(number, stages - 1), free, from);
+    };
+    // After the last block there is none: what is read then is not used.
+    Int next = k.ring() + choose(isBelowCount(number, 1), following, slot) * bytes;
     CodeBuilder::Values sums(current.drop_front(others));
-    for (int64_t step = 0; step < steps; ++step) {
-      if (!readsAhead)
-        fragments = read(step, offset);
-      bool isFirst = step == 0, isLast = step + 1 == steps;
-      auto copyAhead = [&] { copy(block + (stages - 1), choose(isEqual(slot, 0), e.integer(stages - 1), slot - 1), from); };
-      if (isLast) {
-        if (isFirst)
-          copyAhead();
-        e.waitForCopies(stages - 2);
-        e.barrier(); // everyone's copies of the next block are there, and everyone has read the current one
-      }
-      // After the last block there is none: what is read then is not used.
-      Int next = isLast ? k.ring() + choose(isLess(block + 1, count), following, slot) * bytes : offset;
-      Fragments ahead = readsAhead ? read(isLast ? 0 : step + 1, next) : Fragments();
-      if (isFirst && !isLast)
-        copyAhead();
-      sums = multiply(fragments, sums);
-      fragments = std::move(ahead);
-    }
+    sums = readsAhead ? multiplyBlock(offset, next, copyAhead, fragments, sums) : multiplyFloats(offset, copyAhead, sums);
     CodeBuilder::Values result{from[0], from[1], following};
     if (readsAhead)
       llvm::append_range(result, flatten(fragments));
@@ -80,19 +75,53 @@ CodeBuilder::Values MainLoop::runPipelined(ValueRange start, Int first, Int coun
   return last;
 }
 
-/// One block after the other.
+/// All steps of a block. 'fragments' are those of its first step, and become those of the block
+/// that begins at 'next'.
+CodeBuilder::Values MainLoop::multiplyBlock(Int offset, Int next, function_ref<void()> copyAhead, Fragments &fragments, ValueRange start) {
+  CodeBuilder::Values sums(start);
+  for (int64_t step = 0, steps = depth / 16; step < steps; ++step) {
+    bool isFirst = step == 0, isLast = step + 1 == steps;
+    if (isLast) {
+      if (isFirst)
+        copyAhead();
+      waitForNext();
+    }
+    Fragments ahead = read(isLast ? 0 : step + 1, isLast ? next : offset);
+    if (isFirst && !isLast)
+      copyAhead();
+    sums = multiply(fragments, sums);
+    fragments = std::move(ahead);
+  }
+  return sums;
+}
+
+CodeBuilder::Values MainLoop::multiplyFloats(Int offset, function_ref<void()> copyAhead, ValueRange start) {
+  copyAhead();
+  CodeBuilder::Values sums(start);
+  for (int64_t step = 0; step < depth / 16; ++step)
+    sums = readAndMultiply(step, offset, sums);
+  waitForNext();
+  return sums;
+}
+
+/// Until everyone's copies of the next block are there, and everyone has read the current one.
+void MainLoop::waitForNext() {
+  e.waitForCopies(k.stages - 2);
+  e.barrier();
+}
+
+/// One block after the other, in two stages by turns.
 CodeBuilder::Values MainLoop::runUnaligned(ValueRange start, Int first, Int count) {
   return e.loop(count, start, [&](Int block, ValueRange current) {
-    Int shared = first + block * depth;
-    e.barrier(); // everyone is done with the block before
-    toLeft.copy(shared, k.ring());
-    toRight.copy(shared, k.ring() + left.shape(depth).bytes());
+    Int shared = first + block * depth, offset = k.ring() + block % 2 * blockBytes();
+    toLeft.copy(shared, offset);
+    toRight.copy(shared, offset + left.shape(depth).bytes());
     e.commitCopies();
     e.waitForCopies(0);
-    e.barrier();
+    e.barrier(); // everyone's copies are there, and everyone is done with the block before, whose stage is next
     CodeBuilder::Values sums(current);
     for (int64_t step = 0; step < depth / 16; ++step)
-      sums = multiply(read(step, k.ring()), sums);
+      sums = left.isFloat() ? readAndMultiply(step, offset, sums) : multiply(read(step, offset), sums);
     return sums;
   });
 }
@@ -106,34 +135,58 @@ MainLoop::Fragments MainLoop::read(int64_t step, Int offset) {
           fromRight.read(step, offset + left.shape(depth).bytes(), sharing.blockColumns() / 16, /*isRight=*/true)};
 }
 
-/// Products of planes that count: the others are below the last bit of an f32. Small ones come
-/// first.
-static ArrayRef<std::pair<int, int>> productsOf(int64_t planes) {
-  static constexpr std::pair<int, int> kOne[] = {{0, 0}};
-  static constexpr std::pair<int, int> kSix[] = {{2, 0}, {0, 2}, {1, 1}, {1, 0}, {0, 1}, {0, 0}};
-  return planes == 1 ? ArrayRef(kOne) : ArrayRef(kSix);
+/// Where the sums of left fragment 'i' and of eight columns, number 'j' of all, are among those of
+/// the thread: rows g and g + 8 of the fragment, two columns each.
+std::array<int64_t, 4> MainLoop::placesOf(int64_t i, int64_t j) const {
+  int64_t columns = k.threads.sharing.columnSlots(), upper = 2 * i * columns + 2 * j, lower = upper + columns;
+  return {upper, upper + 1, lower, lower + 1};
 }
 
+/// To and fro: neighbours in time share an operand.
 CodeBuilder::Values MainLoop::multiply(const Fragments &fragments, ValueRange start) {
   const auto &[lefts, rights] = fragments;
-  int64_t columns = k.threads.sharing.columnSlots(), width = rights.size() * 2;
   MmaType type = left.element().isF16() ? MmaType::F16 : MmaType::BF16;
   CodeBuilder::Values sums(start);
-  for (int64_t i = 0, height = lefts.size(); i < height; ++i)
+  for (int64_t i = 0, height = lefts.size(), width = rights.size() * 2; i < height; ++i)
     for (int64_t place = 0; place < width; ++place) {
-      int64_t j = i % 2 == 0 ? place : width - 1 - place; // to and fro: neighbours in time share an operand
-      // Rows g and g + 8 of the fragment, two columns each.
-      int64_t at[4] = {2 * i * columns + 2 * j, 2 * i * columns + 2 * j + 1, (2 * i + 1) * columns + 2 * j, (2 * i + 1) * columns + 2 * j + 1};
-      CodeBuilder::Values before{sums[at[0]], sums[at[1]], sums[at[2]], sums[at[3]]};
-      // Six products of f32 would round the whole sum six times; they are added up first, where
-      // numbers are small.
-      bool isSplit = lefts[i].size() > 1;
-      CodeBuilder::Values sum = isSplit ? CodeBuilder::Values(4, e.number(e.f32, 0)) : before;
-      for (auto [l, r] : productsOf(lefts[i].size()))
-        sum = e.multiply(type, lefts[i][l], ValueRange(rights[j / 2][r]).slice(j % 2 * 2, 2), sum);
-      for (int64_t part = 0; part < 4; ++part)
-        sums[at[part]] = isSplit ? Value(arith::AddFOp::create(e, before[part], sum[part])) : sum[part];
+      int64_t j = i % 2 == 0 ? place : width - 1 - place;
+      std::array<int64_t, 4> at = placesOf(i, j);
+      CodeBuilder::Values before = llvm::map_to_vector(at, [&](int64_t sum) { return sums[sum]; });
+      CodeBuilder::Values after = e.multiply(type, lefts[i][0], ValueRange(rights[j / 2][0]).slice(j % 2 * 2, 2), before);
+      for (auto [sum, value] : llvm::zip_equal(at, after))
+        sums[sum] = value;
     }
+  return sums;
+}
+
+/// Products of planes that count: the others are below the last bit of an f32. Small ones come
+/// first.
+static constexpr std::pair<int, int> kProductsOfPlanes[] = {{2, 0}, {0, 2}, {1, 1}, {1, 0}, {0, 1}, {0, 0}};
+
+/// Six products would round the whole sum six times; they are added up first, where numbers are
+/// small.
+void MainLoop::multiplyPlanes(const Planes &left, int64_t i, const Planes &right, int64_t j, CodeBuilder::Values &sums) {
+  CodeBuilder::Values product(4, e.number(e.f32, 0));
+  for (auto [l, r] : kProductsOfPlanes)
+    product = e.multiply(MmaType::BF16, left[l], right[r], product);
+  for (auto [sum, value] : llvm::zip_equal(placesOf(i, j), product))
+    sums[sum] = arith::AddFOp::create(e, sums[sum], value);
+}
+
+/// Eight columns of floats are read and split when the products of those before are done: the
+/// planes of all of them would take too many registers.
+CodeBuilder::Values MainLoop::readAndMultiply(int64_t step, Int offset, ValueRange start) {
+  const Sharing &sharing = k.threads.sharing;
+  FragmentReader fromLeft(k, left, depth), fromRight(k, right, depth);
+  SmallVector<Planes> lefts = fromLeft.read(step, offset, sharing.blockRows() / 16, /*isRight=*/false);
+  CodeBuilder::Values sums(start);
+  for (int64_t j = 0, height = lefts.size(); j < sharing.blockColumns() / 8; ++j) {
+    Planes columns = fromRight.readHalf(step, offset + left.shape(depth).bytes(), j / 2, j % 2);
+    for (int64_t place = 0; place < height; ++place) {
+      int64_t i = j % 2 == 0 ? place : height - 1 - place; // to and fro
+      multiplyPlanes(lefts[i], i, columns, j, sums);
+    }
+  }
   return sums;
 }
 

@@ -21,12 +21,20 @@ private:
     llvm::SmallVector<Planes> lefts, rights;
   };
 
+  void copy(Int shared, mlir::Value isThere, Int slot, mlir::ValueRange from);
+  CodeBuilder::Values multiplyBlock(Int offset, Int next, llvm::function_ref<void()> copyAhead, Fragments &fragments,
+                                    mlir::ValueRange start);
+  CodeBuilder::Values multiplyFloats(Int offset, llvm::function_ref<void()> copyAhead, mlir::ValueRange start);
+  void waitForNext();
   CodeBuilder::Values runPipelined(mlir::ValueRange start, Int first, Int count);
   CodeBuilder::Values runUnaligned(mlir::ValueRange start, Int first, Int count);
   /// The fragments of step `step` of a block. The block is `offset` bytes from the start of shared
   /// memory.
   Fragments read(int64_t step, Int offset);
   CodeBuilder::Values multiply(const Fragments &fragments, mlir::ValueRange start);
+  CodeBuilder::Values readAndMultiply(int64_t step, Int offset, mlir::ValueRange start);
+  void multiplyPlanes(const Planes &left, int64_t i, const Planes &right, int64_t j, CodeBuilder::Values &sums);
+  std::array<int64_t, 4> placesOf(int64_t i, int64_t j) const;
   static CodeBuilder::Values flatten(const Fragments &fragments);
   Fragments unflatten(mlir::ValueRange values) const;
   int64_t blockBytes() const { return left.shape(depth).bytes() + right.shape(depth).bytes(); }

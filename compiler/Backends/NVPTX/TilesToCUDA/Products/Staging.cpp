@@ -149,12 +149,9 @@ FragmentReader::FragmentReader(KernelContext &k, const Operand &operand, int64_t
 
 SmallVector<Planes> FragmentReader::read(int64_t step, Int offset, int64_t count, bool isRight) {
   SmallVector<Planes> fragments;
-  for (int64_t fragment = 0; fragment < count; ++fragment) {
-    if (operand.isFloat())
-      fragments.push_back(readFloats(step, offset, fragment, isRight));
-    else
-      fragments.push_back({readMatrices(step, offset, fragment, isRight)});
-  }
+  for (int64_t fragment = 0; fragment < count; ++fragment)
+    fragments.push_back(operand.isFloat() ? readFloats(step, offset, fragment, isRight)
+                                          : Planes{readMatrices(step, offset, fragment, isRight)});
   return fragments;
 }
 
@@ -180,17 +177,36 @@ CodeBuilder::Values FragmentReader::readMatrices(int64_t step, Int offset, int64
   return e.loadMatrices(e.at(e.shared(place + offset, e.getI8Type()), e.integer(step * 16 * shape.lineBytes())), /*transposed=*/true);
 }
 
-/// Two neighbours on the shared axis.
-Value FragmentReader::loadPair(Int outer, Int shared, Int offset) {
+/// Two neighbours on the shared axis: of a fragment's entries, those from number 'entry' on are the
+/// warp's groups of lanes, and the lanes of a group have steps from number 'step' on.
+Value FragmentReader::loadPair(int64_t entry, int64_t step, bool isRight, Int offset) {
+  constexpr int64_t kPerChunk = 4;
   Type pair = VectorType::get(2, e.f32);
-  auto placeOf = [&](Int line, Int inLine) {
-    Int chunk = shape.swapped(line, inLine / 4);
-    return e.shared(offset + line * shape.lineBytes() + chunk * 16 + inLine % 4 * 4, e.f32);
-  };
-  if (operand.isInnerShared)
-    return e.loadAs(pair, placeOf(outer, shared), 8);
-  SmallVector<Value> both{e.load(placeOf(shared, outer)), e.load(placeOf(shared + 1, outer))};
+  Int quad = k.threads.quad, group = k.threads.group;
+  if (operand.isInnerShared) { // a line for each entry; eight lines further the chunks trade the same places
+    Place place = placeInBlock(offset, {operand.warpFirst + group, entry}, {quad / 2, step / kPerChunk}, quad % 2 * 2, true);
+    return e.loadAs(pair, place, 8);
+  }
+  const Sharing &sharing = k.threads.sharing; // a line for each step
+  bool areBitsApart = llvm::isPowerOf2_64(isRight ? sharing.blockColumns() : sharing.blockRows());
+  Split chunk{operand.warpFirst / kPerChunk + group / kPerChunk, entry / kPerChunk};
+  SmallVector<Value> both;
+  for (int64_t parity : {0, 1})
+    both.push_back(e.load(placeInBlock(offset, {quad * 2 + parity, step}, chunk, group % kPerChunk, areBitsApart)));
   return vector::FromElementsOp::create(e, pair, both);
+}
+
+/// Element 'inChunk' of a chunk. Lines further on trade the same places. If the further chunks have
+/// bits of their own, one operation makes their place from that of the first chunk. That includes
+/// the block's 'offset', which is a multiple of all chunks that trade places: so no register holds
+/// the place from turn to turn. What is beyond these chunks is a constant of the load.
+Place FragmentReader::placeInBlock(Int offset, const Split &line, const Split &chunk, Int inChunk, bool areBitsApart) {
+  constexpr int64_t kSwapped = 8, kBytes = 16;
+  Int first = areBitsApart ? chunk.first : chunk.first + chunk.further;
+  int64_t further = areBitsApart ? chunk.further : 0;
+  Int place = offset + line.first * shape.lineBytes() + shape.swapped(line.first, first) * kBytes + inChunk * 4;
+  int64_t constant = line.further * shape.lineBytes() + further / kSwapped * kSwapped * kBytes;
+  return e.at(e.shared(place ^ e.integer(further % kSwapped * kBytes), e.f32), e.integer(constant / 4));
 }
 
 /// Two f32 that are bf16, from their bits: extending each would make the code round each of them
@@ -218,12 +234,20 @@ static SmallVector<Value, 3> splitIntoPlanes(Emitter &e, Value pair) {
 }
 
 Planes FragmentReader::readFloats(int64_t step, Int offset, int64_t fragment, bool isRight) {
+  if (!isRight)
+    return readParts(step, offset, fragment, {{0, 0}, {1, 0}, {0, 1}, {1, 1}}, isRight);
+  return readParts(step, offset, fragment, {{0, 0}, {0, 1}, {1, 0}, {1, 1}}, isRight);
+}
+Planes FragmentReader::readHalf(int64_t step, Int offset, int64_t fragment, int64_t half) {
+  return readParts(step, offset, fragment, {{half, 0}, {half, 1}}, /*isRight=*/true);
+}
+
+/// Parts are halves of the fragment's entries and of its steps: a register each.
+Planes FragmentReader::readParts(int64_t step, Int offset, int64_t fragment, ArrayRef<std::pair<int64_t, int64_t>> parts, bool isRight) {
   Planes planes(3);
-  for (int64_t part = 0; part < 4; ++part) {
-    int64_t entryHalf = isRight ? part / 2 : part % 2, stepHalf = isRight ? part % 2 : part / 2;
-    Int outer = operand.warpFirst + k.threads.group + (fragment * 16 + entryHalf * 8);
-    Int shared = k.threads.quad * 2 + (step * 16 + stepHalf * 8);
-    for (auto [plane, bits] : llvm::zip_equal(planes, splitIntoPlanes(e, loadPair(outer, shared, offset))))
+  for (auto [entryHalf, stepHalf] : parts) {
+    Value loaded = loadPair(fragment * 16 + entryHalf * 8, step * 16 + stepHalf * 8, isRight, offset);
+    for (auto [plane, bits] : llvm::zip_equal(planes, splitIntoPlanes(e, loaded)))
       plane.push_back(bits);
   }
   return planes;

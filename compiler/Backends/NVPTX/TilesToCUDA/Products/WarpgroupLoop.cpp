@@ -106,16 +106,6 @@ void WarpgroupLoop::askForFirst(BoxCopies &copies, Value start, Int first, Int b
   });
 }
 
-/// A loop whose counter has 32 bits.
-static CodeBuilder::Values loopOverWords(Emitter &e, Value end, ValueRange start,
-                                         function_ref<CodeBuilder::Values(Value, ValueRange)> body) {
-  auto loop = scf::ForOp::create(e, word(e, 0), end, word(e, 1), start);
-  OpBuilder::InsertionGuard guard(e);
-  e.setInsertionPointToStart(loop.getBody());
-  scf::YieldOp::create(e, body(loop.getInductionVar(), loop.getRegionIterArgs()));
-  return loop.getResults();
-}
-
 /// As runPipelined, but one thread asks for what all others wait for, and warps need not wait for
 /// each other. That thread asks last in a turn, for the stage that all of them have just read:
 /// after the last block of a tile come those of the next one. Where the axis may go on beyond the
@@ -143,7 +133,7 @@ Value WarpgroupLoop::runBoxes(Value sums, Int first, Int count, const std::optio
   Value start = copies.begin();
   if (!tiles)
     askForFirst(copies, start, first, whole);
-  CodeBuilder::Values last = loopOverWords(e, blocks, {start, none, sums}, [&](Value block, ValueRange current) -> CodeBuilder::Values {
+  CodeBuilder::Values last = e.loopOverWords(blocks, {start, none, sums}, [&](Value block, ValueRange current) -> CodeBuilder::Values {
     Value position = current[0], slotBefore = current[1], slot = copies.slotOf(position);
     copies.wait(position);
     Value next = multiplyBlock(slot, current[2]);
