@@ -5,8 +5,8 @@ Run it with the built package: `PYTHONPATH=build/python python bench/ptxas_repor
 It compiles every loss of the library for every element type, schedule, row of the tile table and
 target that is not left out, and assembles each kernel that is different once. With --check it
 prints only what is wrong (errors, spills, stack frames, remarks on serialised code, memory barriers
-in loops with copies of boxes) and fails if anything is: `ninja check-ptxas` does that. No GPU is
-needed.
+in loops with copies of boxes) and fails if anything is: `ninja check-ptxas` does that. A few words
+may be spilled around loops of products, which take almost all the time. No GPU is needed.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from sass.toolchain import ToolMissing, disassemble, find_tool
 TABLE = pathlib.Path(__file__).resolve().parent.parent / "compiler" / "Backends" / "NVPTX" / "tiles.json"
 SHAPE = TOKENS, HIDDEN, VOCAB = 4096, 768, 50257  # no tile divides the vocabulary
 ENTRIES = 4  # of a token in an input Token[..., K]
+FEW_SPILLED = 32  # bytes, of stores and loads together
 DTYPES = ("bfloat16", "float16", "float32")
 # Gradients in the place of stored logits, summed over chunks, and of logits that are recomputed.
 SCHEDULES = {"forward": {}, "kept": {"chunks": 1}, "chunks": {"chunks": 4}, "again": {"workspace": "600MiB"}}
@@ -174,8 +175,8 @@ def assemble(target: str, kernel: Kernel) -> tuple[Figures | None, list[str]]:
         said = run.stdout + run.stderr
         if run.returncode != 0:
             return None, [said.strip()]
-        has_boxes = "cp.async.bulk.tensor" in kernel.text
-        listings = read_listings(disassemble(binary)).values() if has_boxes else ()
+        has_products = "mma" in kernel.text
+        listings = read_listings(disassemble(binary)).values() if has_products else ()
     stack, *spills = map(
         int,
         re.search(
@@ -185,7 +186,8 @@ def assemble(target: str, kernel: Kernel) -> tuple[Figures | None, list[str]]:
     figures = Figures(int(re.search(r"Used (\d+) registers", said)[1]), sum(spills), stack)
     wrong = [line for line in said.splitlines() if re.search(r"\bC75\d\d\b", line)]
     wrong += itertools.chain.from_iterable(map(slow_loops, listings))
-    if figures.spilled or figures.stack:
+    is_little = has_products and 0 < figures.spilled <= FEW_SPILLED
+    if (figures.spilled or figures.stack) and not is_little:
         wrong.append(f"{figures.registers} registers, {figures.spilled} bytes of spills, {stack} of stack")
     return figures, wrong
 

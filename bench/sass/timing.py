@@ -333,7 +333,8 @@ def _around(model: KernelModel, launch: Mapping[str, Any]) -> tuple[float, float
         return model.cycles(model.path, _ends(launch)), 1.0
     whole = _tile_cycles(model, launch)
     loop = len(model.product_loops) * _turns_of_product(model, launch) * model.turn_cycles(1)
-    return whole - loop, 1 - loop / whole
+    around = max(whole - loop, 0.0)  # tiles that overlap may take no longer than their products
+    return around, around / whole
 
 
 def _tile_cycles(model: KernelModel, launch: Mapping[str, Any]) -> float:

@@ -39,7 +39,7 @@ private:
   std::optional<Known> find(Operation &op, Value &equal) {
     auto of = [&](unsigned operand) { return known.lookup(op.getOperand(operand)); };
     auto areSame = [&](unsigned a, unsigned b) { return of(a).of && of(a).of == of(b).of; };
-    auto isProduct = [&](double neutral, unsigned place) { return of(place).isNumber(neutral); };
+    auto isNumber = [&](double number, unsigned place) { return of(place).isNumber(number); };
     Known zero{{}, 0.0}, one{{}, 1.0};
     if (isa<arith::SelectOp>(op) && areSame(1, 2))
       return equal = op.getOperand(1), of(1);
@@ -47,13 +47,13 @@ private:
       return zero;
     if (isa<math::ExpOp, math::Exp2Op>(op) && of(0).isNumber(0))
       return one;
-    if (isa<arith::MulFOp>(op) && ((isProduct(0, 0) && isConstant(op.getOperand(1))) || (isProduct(0, 1) && isConstant(op.getOperand(0)))))
+    if (isa<arith::MulFOp>(op) && ((isNumber(0, 0) && isConstant(op.getOperand(1))) || (isNumber(0, 1) && isConstant(op.getOperand(0)))))
       return zero;
-    if (isa<MultiplyNoNanOp>(op) && (isProduct(0, 0) || isProduct(0, 1)))
+    if (isa<MultiplyNoNanOp>(op) && (isNumber(0, 0) || isNumber(0, 1)))
       return zero;
     if (isa<arith::MulFOp, MultiplyNoNanOp>(op))
       for (unsigned place : {0, 1})
-        if (isProduct(1, place))
+        if (isNumber(1, place))
           return equal = op.getOperand(1 - place), of(1 - place);
     return std::nullopt;
   }

@@ -23,6 +23,13 @@ std::optional<unsigned> findLow(Block &update, unsigned slots, Value total, Valu
   return std::nullopt;
 }
 
+/// Whether only the four operations of the two-sum use the pair and its sum: no other one needs
+/// what they are at each column.
+bool areUsedAlone(Block &update, unsigned high, unsigned low, Value total) {
+  auto countUses = [](Value value) { return std::distance(value.use_begin(), value.use_end()); };
+  return countUses(update.getArgument(high)) == 2 && countUses(update.getArgument(low)) == 1 && countUses(total) == 2;
+}
+
 /// What the update computes from slots that it changes.
 llvm::DenseSet<Value> findChanging(Block &update, unsigned slots) {
   llvm::DenseSet<Value> changing;
@@ -46,7 +53,8 @@ SmallVector<PairSum> logitile::findPairSums(UpdateStateOp op) {
     Value term = otherOperand<arith::AddFOp>(total, high, 0);
     if (!term || changing.contains(term))
       continue;
-    if (std::optional<unsigned> low = findLow(update, slots, total, high, term))
+    std::optional<unsigned> low = findLow(update, slots, total, high, term);
+    if (low && areUsedAlone(update, high.getArgNumber(), *low, total))
       sums.push_back({high.getArgNumber(), *low, term});
   }
   return sums;

@@ -10,7 +10,7 @@ struct PairSum {
   mlir::Value term;
 };
 
-/// The slots of 'op' whose update is such a sum, of a term that does not depend on slots which
-/// change from column to column.
+/// The slots of 'op' whose update is such a sum and has no other use. The term does not depend on
+/// slots that change from column to column.
 llvm::SmallVector<PairSum> findPairSums(UpdateStateOp op);
 } // namespace logitile

@@ -155,29 +155,28 @@ static LogicalResult verifyRowsAndInputs(UpdateStateOp op) {
       columns = columns == one ? extent : columns;
   auto whole = TileType::get(context, {rows.getDims()[0], columns}, Float32Type::get(context));
   for (Type type : op.getEntries().getTypes())
-    if (cast<TileType>(type).getDims() != whole.getDims())
+    if (columns == one || cast<TileType>(type).getDims() != whole.getDims())
       return op.emitOpError() << "'entries' has " << type << "; expected tiles of all elements, as " << spell(whole);
   return verifyRepeats(op, "inputs", op.getInputs(), whole.getDims(), spell(whole));
 }
 
-/// What entries depend on is known before the update of the first column.
-static LogicalResult verifyEntries(UpdateStateOp op) {
+/// Maxima are found before the update, which does not change them. So what entries depend on is
+/// known before the update of the first column: the inputs and the maxima.
+static LogicalResult verifyUpdate(UpdateStateOp op) {
   Block &update = op.getUpdate().front();
   ValueRange yielded = update.getTerminator()->getOperands();
   unsigned slots = op.getState().size(), maxima = op.getCandidate().front().getTerminator()->getNumOperands();
-  auto isChanging = [&](BlockArgument argument) {
-    unsigned slot = argument.getArgNumber();
-    return slot < slots && (slot >= maxima || yielded[slot] != argument);
-  };
-  llvm::DenseSet<Value> changing;
-  auto changes = [&](Value value) { return changing.contains(value); };
-  for (BlockArgument argument : llvm::make_filter_range(update.getArguments(), isChanging)) {
-    changing = {argument};
+  for (BlockArgument maximum : update.getArguments().take_front(maxima))
+    if (yielded[maximum.getArgNumber()] != maximum)
+      return op.emitOpError() << "'update' changes state " << maximum.getArgNumber() << ", which is a maximum of candidates";
+  for (BlockArgument slot : update.getArguments().take_front(slots).drop_front(maxima)) {
+    llvm::DenseSet<Value> changing{slot};
+    auto changes = [&](Value value) { return changing.contains(value); };
     for (Operation &made : update.without_terminator())
       if (llvm::any_of(made.getOperands(), changes))
         changing.insert(made.getResult(0));
     if (llvm::any_of(yielded.drop_front(slots), changes))
-      return op.emitOpError() << "'update' yields an entry that depends on state " << argument.getArgNumber()
+      return op.emitOpError() << "'update' yields an entry that depends on state " << slot.getArgNumber()
                               << ", which differs from column to column";
   }
   return success();
@@ -200,7 +199,7 @@ LogicalResult UpdateStateOp::verifyRegions() {
       failed(verifyScalarRegion(*this, "update", getUpdate(), all, updated, /*hasColumn=*/true)) ||
       failed(verifyScalarRegion(*this, "merge", getMerge(), two, state, /*hasColumn=*/false)))
     return failure();
-  if (failed(verifyEntries(*this)))
+  if (failed(verifyUpdate(*this)))
     return failure();
   for (auto [i, input] : llvm::enumerate(getInputs()))
     if (cast<TileType>(input.getType()).getDims()[1] != dimension(getContext(), 1) &&

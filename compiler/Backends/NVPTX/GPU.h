@@ -18,7 +18,7 @@ struct GpuInfo {
   bool hasOwnInstructions;       // whether this is such a variant: it has products of warpgroups
   int64_t sharedBytes;       // the most that a block may have
   std::string_view chip;     // the chip of a target that names none
-  int64_t sumsPerThread;     // the most sums of 16-bit products for which a thread has registers
+  int64_t sumsPerThread;     // the most sums of products for which a thread has registers
 };
 
 /// What differs between chips of one compute capability. Code is the same for all of them;

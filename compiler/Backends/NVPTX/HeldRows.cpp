@@ -35,6 +35,8 @@ SmallVector<Operation *> findHeldRows(scf::ForOp loop, const Sharing &sharing) {
     return loop.isDefinedOutsideOfLoop(operand) || llvm::is_contained(found, operand.getDefiningOp());
   };
   for (Operation &op : *loop.getBody()) {
+    if (auto load = dyn_cast<LoadOp>(op); load && isCopied(load))
+      continue;
     auto type = isa<LoadOp, LoadGatherOp>(op) ? cast<TileType>(op.getResult(0).getType()) : TileType();
     if (type && type.getExtent(0) > 1 && type.getExtent(1) == 1 && llvm::all_of(op.getOperands(), isFixed))
       found.push_back(&op);

@@ -94,6 +94,7 @@ private:
     isMerging = sharing.parts > 1 && cuda::mergeOf(loop);
     LogicalResult visited = visitBlock(*loop.getBody());
     isMerging = false;
+    held.clear();
     axes = std::move(outer);
     return visited;
   }

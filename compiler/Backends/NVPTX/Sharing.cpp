@@ -8,8 +8,8 @@ using namespace mlir;
 namespace logitile::cuda {
 constexpr int64_t kCopyThreads = 256;
 /// Elements of a thread: with the operands of a step and the values of a loss they stay in
-/// registers. Where a GPU has room for twice as many sums of 16-bit operands, warps with blocks of
-/// 64 x 64 read a third less from shared memory for each product than those with 64 x 32.
+/// registers. Where a GPU has room for twice as many sums, warps with blocks of 64 x 64 read a
+/// third less from shared memory for each product than those with 64 x 32.
 constexpr int64_t kElementsPerThread = 64;
 /// Kernels without products wait for memory alone: half as many elements take half the registers,
 /// so twice as many warps wait.

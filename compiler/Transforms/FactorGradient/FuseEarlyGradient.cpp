@@ -17,6 +17,8 @@ namespace {
 struct RelativeExponential {
   static std::optional<RelativeExponential> of(Operation *op) {
     auto exponential = dyn_cast<math::Exp2Op>(op);
+    if (exponential && !bitEnumContainsAll(exponential.getFastmath(), arith::FastMathFlags::afn))
+      return std::nullopt;
     auto product = exponential ? exponential.getOperand().getDefiningOp<arith::MulFOp>() : arith::MulFOp();
     auto difference = product ? product.getLhs().getDefiningOp<arith::SubFOp>() : arith::SubFOp();
     if (!difference)
@@ -34,7 +36,7 @@ public:
 
   /// Whether both have an exponential of the same value, so that one can be made of the other.
   bool isUseful() {
-    if (map.getColumn() != update.getColumn() || !areInputsKnown)
+    if (map.getColumn() != update.getColumn() || !areInputsKnown || !update.getEntries().empty())
       return false;
     matches = matchValues(body(), block(), matches);
     for (Operation &op : body())
@@ -85,8 +87,7 @@ private:
   /// Whether a value of the update is a running maximum.
   bool isMaximum(Value value) {
     auto argument = dyn_cast<BlockArgument>(value);
-    return argument && argument.getArgNumber() < update.getCandidate().front().getTerminator()->getNumOperands() &&
-           block().getTerminator()->getOperand(argument.getArgNumber()) == argument;
+    return argument && argument.getArgNumber() < update.getCandidate().front().getTerminator()->getNumOperands();
   }
   /// The exponential of the update whose value and scale are those of 'wanted'.
   std::optional<RelativeExponential> findLike(const RelativeExponential &wanted) {

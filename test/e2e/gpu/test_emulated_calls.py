@@ -128,6 +128,19 @@ def test_parts_of_the_vocabulary(dtype, vocab, monkeypatch):
     torch.testing.assert_close(found[0], wanted, rtol=rtol, atol=rtol / 100)
 
 
+@pytest.mark.parametrize("depth", [16, 48])
+def test_blocks_of_floats_of_any_depth(depth):
+    """Lines of 48 floats are not a multiple of the chunks that trade places in shared memory."""
+    x, w, target = operands(tokens=70, vocab=200, hidden=100)
+    tiles = f"TM=64,TN=64,TD=64,TKproject={depth},TKhidden={depth},TKweight={depth}"
+
+    def call(head):
+        value, gradients = head.value_and_grad(x, w, target=target)
+        return value.sum(), gradients["hidden"], gradients["weight"]
+
+    assert_close(call(jit(LOSS, tiles=tiles)), call(lt.jit(LOSS, backend="cpu")))
+
+
 @pytest.mark.parametrize("chunks", [1, 3])
 def test_strides_and_layouts(chunks):
     """Hidden states whose neighbours lie apart, and a head that is turned."""

@@ -26,7 +26,7 @@ def test_the_reference_has_the_published_vectors(counter, key, words):
 
 
 def test_four_columns_have_the_words_of_one_block():
-    """Column c has word (c // 16) % 4, for the counter without these two bits of c."""
+    """Column c has word (c // 8) % 4, for the counter without these two bits of c."""
     columns = range(100, 200)
     drawn = philox.uniform(5, 6, 7, np.array(columns))
     for column, number in zip(columns, drawn, strict=True):
@@ -86,7 +86,7 @@ def test_moments_and_neighbours():
     assert abs(u.mean() - 0.5) < 5 / np.sqrt(12 * count)
     assert abs(u.var() - 1 / 12) < 5 / np.sqrt(180 * count)
     centred = u - 0.5
-    others = (centred[1:], centred[:-1]), *((centred[:, by:], centred[:, :-by]) for by in (1, 16, 32, 48))
+    others = (centred[1:], centred[:-1]), *((centred[:, by:], centred[:, :-by]) for by in (1, 8, 16, 24))
     keys = (np.array(12), np.array(0)), (np.array(11), np.array(1))
     seeds = [philox.uniform(*key, *at) - 0.5 for key in keys]
     for a, b in (*others, *((centred, other) for other in seeds)):

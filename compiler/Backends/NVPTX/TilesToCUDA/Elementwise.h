@@ -9,7 +9,8 @@ namespace logitile::cuda {
 class RegionInputs {
 public:
   RegionInputs(KernelContext &k, mlir::ValueRange values);
-  /// Copies row states through shared memory to all threads that have elements of their rows.
+  /// Copies row states to all threads that have elements of their rows: through shared memory, or
+  /// by shuffles where a warp has the states of its rows.
   void shareRows();
   /// Fails with an error at 'op' if a tile is distributed with one line for each thread.
   mlir::LogicalResult check(mlir::Operation *op) const;

@@ -64,7 +64,8 @@ public:
   /// Loads a value of 'type' as it is in memory, without a conversion.
   mlir::Value loadAs(mlir::Type type, Place place, int64_t alignment);
 
-  /// Loops whose counter has 32 bits: one of 64 would take two registers. All numbers are i32.
+  /// Loops whose counter has 32 bits: one of 64 would take two registers. All numbers are i32, also
+  /// the sum of end and step: extents of the program are that much smaller.
   Values loopOverWords(mlir::Value end, mlir::ValueRange start, llvm::function_ref<Values(mlir::Value, mlir::ValueRange)> body);
   Values loopOverWords(mlir::Value first, mlir::Value end, mlir::Value step, mlir::ValueRange start,
                        llvm::function_ref<Values(mlir::Value, mlir::ValueRange)> body);

@@ -66,7 +66,7 @@ void KernelContext::finishStores() {
 bool KernelContext::areWarpsApart() const {
   auto isOfWarps = [](Operation *op) {
     return !llvm::any_of(op->getOperandTypes(), llvm::IsaPred<TileType>) ||
-           isa<UpdateStateOp, MapOp, SparseTermsOp, StoreOp, scf::ForOp, scf::YieldOp>(op);
+           isa<LoadGatherOp, UpdateStateOp, MapOp, SparseTermsOp, StoreOp, scf::ForOp, scf::YieldOp>(op);
   };
   auto wait = [&](Operation *op) { return isOfWarps(op) ? WalkResult::advance() : WalkResult::interrupt(); };
   return prefetching && threads.sharing.haveWarpsStates() && !KernelOp(kernel).walk(wait).wasInterrupted();
@@ -120,7 +120,7 @@ Value KernelContext::isAligned(const View &view, int64_t bytes) {
 
 bool KernelContext::isOwned(TileType type) const { return threads.sharing.isFragments && type.getExtent(1) == 1; }
 
-/// The state of row t belongs to thread t.
+/// The state of row Threads::line belongs to a thread.
 void KernelContext::startRow(Value row, Value value) {
   Tile tile{cast<TileType>(row.getType()), {value}, {}};
   tile.isOwned = isOwned(tile.type);
@@ -316,6 +316,7 @@ LogicalResult KernelContext::convert(scf::ForOp loop) {
   CodeBuilder::Values results =
       e.loopOverWords(word(loop.getLowerBound()), word(loop.getUpperBound()), word(loop.getStep()), *start, turn);
   adopt(loop, loop.getResults(), results);
+  held.clear();
   return converted;
 }
 

@@ -18,8 +18,8 @@ struct Tile {
   /// Reads 'run' columns at once. The first column must be a multiple of 'run'.
   std::function<CodeBuilder::Values(Int, Int)> readRun = {};
   int64_t run = 1;
-  /// Each thread has the value of one line, which has the thread's number. The kernel's other tiles
-  /// are cut into fragments.
+  /// Each thread has the value of one line: of row Threads::line, or of the column with the
+  /// thread's number. The kernel's other tiles are cut into fragments.
   bool isOwned = false;
   LoadOp source = {};                          // set: the tile was not loaded, because its only use is a store that copies from view to view
 };
@@ -139,8 +139,8 @@ public:
   /// them, starting at 'first'.
   void enterTurn(Int first, int64_t rows) { threads.shiftRows(first), turnRows = rows; }
   void leaveTurn() { enterTurn(e.integer(0), 0); }
-  /// Whether a tile of this type has one column, of which each thread has one value: that of the
-  /// row with the thread's number.
+  /// Whether a tile of this type has one column, of which each thread has one value: that of row
+  /// Threads::line.
   bool isOwned(TileType type) const;
 
   /// Whether the values of this op's rows were read before the loop that the op is in.
@@ -167,7 +167,8 @@ public:
 
   // ---- shared memory ----------------------------------------------------------------------------
   /// The start of the memory that pipelines, row states and sums use one after the other. Each use
-  /// begins with a barrier, so that the use before it has ended.
+  /// begins with a barrier, so that the use before it has ended; in kernels whose warps are apart,
+  /// with one of the warp.
   Int ring() { return e.integer(first); }
   /// The start of memory for an op that needs 'bytes' of it. If stages may be filled between two
   /// products, that memory comes after the stages; else it is the stages' own memory.

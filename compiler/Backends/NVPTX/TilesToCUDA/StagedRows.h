@@ -15,7 +15,8 @@ public:
   /// many short rows, for which this way takes longer.
   static bool suit(const KernelContext &k, const Tile &tile, const View &view, mlir::Value first);
 
-  /// Elements have 16 bits. Construct it after a barrier where other ops have used the same memory.
+  /// Elements have 16 bits. A barrier must follow, since other ops may use the same memory; one of
+  /// the warp is enough if warps are apart.
   StagedRows(KernelContext &k, mlir::Type element);
   /// One row slot: all elements of it that this thread has. If 'isThere', the row exists, and its
   /// columns of the tile are written from 'to' on.

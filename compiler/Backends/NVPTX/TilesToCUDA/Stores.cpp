@@ -4,8 +4,6 @@
 using namespace mlir;
 
 namespace logitile::cuda {
-// ---- store --------------------------------------------------------------------------------------
-
 /// From view to view: the threads share out the elements of the tile.
 static LogicalResult storeCopy(KernelContext &k, StoreOp op, LoadOp load) {
   Emitter &e = k.e;
@@ -74,9 +72,7 @@ struct Runs {
     return {always, aligned, false, isAligned};
   }
 };
-} // namespace
 
-namespace {
 /// One store of a tile of fragments.
 class FragmentStore {
 public:

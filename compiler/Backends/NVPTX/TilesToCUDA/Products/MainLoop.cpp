@@ -14,9 +14,8 @@ CodeBuilder::Values MainLoop::run(ValueRange start, Int first) {
       isPipelined, types, [&] { return runPipelined(start, first, count); }, [&] { return runUnaligned(start, first, count); });
 }
 
-/// The block that begins at entry 'shared' of the shared axis, to a stage.
-void MainLoop::copy(Int shared, Value isThere, Int slot, ValueRange from) {
-  Int offset = k.ring() + slot * blockBytes();
+/// The block that begins at entry 'shared' of the shared axis, to the stage at 'offset'.
+void MainLoop::copy(Int shared, Value isThere, Int offset, ValueRange from) {
   toLeft.copyChunks(from[0], shared, offset, isThere);
   toRight.copyChunks(from[1], shared, offset + left.shape(depth).bytes(), isThere);
   e.commitCopies();
@@ -33,12 +32,13 @@ CodeBuilder::Values MainLoop::runPipelined(ValueRange start, Int first, Int coun
   auto firstChunks = [&](Int block) -> CodeBuilder::Values {
     return {toLeft.firstChunk(first + block * depth), toRight.firstChunk(first + block * depth)};
   };
-  e.loop(e.integer(stages - 1), [&](Int block) { copy(first + block * depth, isLess(block, count), block, firstChunks(block)); });
+  e.loop(e.integer(stages - 1), [&](Int block) { copy(first + block * depth, isLess(block, count), k.ring() + block * bytes, firstChunks(block)); });
   e.waitForCopies(stages - 2);
   e.barrier(); // everyone's copies of the first block are there
   // The source of the last block that was asked for, the current block's slot and first fragments.
   CodeBuilder::Values carried = firstChunks(e.integer(stages - 2));
-  carried.push_back(e.integer(0));
+  auto word = [&](int64_t number) -> Value { return e.constant(e.getI32IntegerAttr(number)); };
+  carried.push_back(word(0));
   if (readsAhead)
     llvm::append_range(carried, flatten(read(0, k.ring())));
   size_t others = carried.size();
@@ -51,17 +51,20 @@ CodeBuilder::Values MainLoop::runPipelined(ValueRange start, Int first, Int coun
   CodeBuilder::Values last = e.loopOverWords(blocks, carried, [&](Value number, ValueRange current) {
     Int block = e.extend(number);
     CodeBuilder::Values from{toLeft.aBlockLater(current[0]), toRight.aBlockLater(current[1])};
-    Int slot = e.integer(current[2]), offset = k.ring() + slot * bytes;
-    Int after = slot + 1, following = choose(isEqual(after, stages), e.integer(0), after);
+    Value slot = current[2];
+    auto isSlot = [&](Value a, int64_t b) { return arith::CmpIOp::create(e, arith::CmpIPredicate::eq, a, word(b)); };
+    auto placeOf = [&](Value stage) { return k.ring() + e.integer(arith::ExtUIOp::create(e, e.i64, arith::MulIOp::create(e, stage, word(bytes)))); };
+    Int offset = placeOf(slot);
+    Value after = arith::AddIOp::create(e, slot, word(1)), following = arith::SelectOp::create(e, isSlot(after, stages), word(0), after);
     Fragments fragments;
     if (readsAhead)
       fragments = unflatten(current.slice(3, others - 3));
     auto copyAhead = [&] {
-      Int free = choose(isEqual(slot, 0), e.integer(stages - 1), slot - 1);
-      copy(first + (block + (stages - 1)) * depth, isBelowCount(number, stages - 1), free, from);
+      Value before = arith::SubIOp::create(e, slot, word(1)), free = arith::SelectOp::create(e, isSlot(slot, 0), word(stages - 1), before);
+      copy(first + (block + (stages - 1)) * depth, isBelowCount(number, stages - 1), placeOf(free), from);
     };
     // After the last block there is none: what is read then is not used.
-    Int next = k.ring() + choose(isBelowCount(number, 1), following, slot) * bytes;
+    Int next = placeOf(arith::SelectOp::create(e, isBelowCount(number, 1), following, slot));
     CodeBuilder::Values sums(current.drop_front(others));
     sums = readsAhead ? multiplyBlock(offset, next, copyAhead, fragments, sums) : multiplyFloats(offset, copyAhead, sums);
     CodeBuilder::Values result{from[0], from[1], following};
@@ -96,10 +99,10 @@ CodeBuilder::Values MainLoop::multiplyBlock(Int offset, Int next, function_ref<v
 }
 
 CodeBuilder::Values MainLoop::multiplyFloats(Int offset, function_ref<void()> copyAhead, ValueRange start) {
-  copyAhead();
   CodeBuilder::Values sums(start);
   for (int64_t step = 0; step < depth / 16; ++step)
     sums = readAndMultiply(step, offset, sums);
+  copyAhead(); // not before: products of floats have no registers for addresses
   waitForNext();
   return sums;
 }

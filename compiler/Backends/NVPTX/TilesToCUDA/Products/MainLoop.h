@@ -21,7 +21,7 @@ private:
     llvm::SmallVector<Planes> lefts, rights;
   };
 
-  void copy(Int shared, mlir::Value isThere, Int slot, mlir::ValueRange from);
+  void copy(Int shared, mlir::Value isThere, Int offset, mlir::ValueRange from);
   CodeBuilder::Values multiplyBlock(Int offset, Int next, llvm::function_ref<void()> copyAhead, Fragments &fragments,
                                     mlir::ValueRange start);
   CodeBuilder::Values multiplyFloats(Int offset, llvm::function_ref<void()> copyAhead, mlir::ValueRange start);

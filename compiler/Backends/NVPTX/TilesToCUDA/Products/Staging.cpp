@@ -150,7 +150,7 @@ FragmentReader::FragmentReader(KernelContext &k, const Operand &operand, int64_t
 SmallVector<Planes> FragmentReader::read(int64_t step, Int offset, int64_t count, bool isRight) {
   SmallVector<Planes> fragments;
   for (int64_t fragment = 0; fragment < count; ++fragment)
-    fragments.push_back(operand.isFloat() ? readFloats(step, offset, fragment, isRight)
+    fragments.push_back(operand.isFloat() ? readFloats(step, offset, fragment)
                                           : Planes{readMatrices(step, offset, fragment, isRight)});
   return fragments;
 }
@@ -183,12 +183,13 @@ Value FragmentReader::loadPair(int64_t entry, int64_t step, bool isRight, Int of
   constexpr int64_t kPerChunk = 4;
   Type pair = VectorType::get(2, e.f32);
   Int quad = k.threads.quad, group = k.threads.group;
+  bool areLinesApart = shape.chunks <= 4 || shape.chunks % 8 == 0; // from the chunks that trade places
   if (operand.isInnerShared) { // a line for each entry; eight lines further the chunks trade the same places
-    Place place = placeInBlock(offset, {operand.warpFirst + group, entry}, {quad / 2, step / kPerChunk}, quad % 2 * 2, true);
-    return e.loadAs(pair, place, 8);
+    Split line{operand.warpFirst + group, entry}, chunk{quad / 2, step / kPerChunk};
+    return e.loadAs(pair, placeInBlock(offset, line, chunk, quad % 2 * 2, areLinesApart), 8);
   }
   const Sharing &sharing = k.threads.sharing; // a line for each step
-  bool areBitsApart = llvm::isPowerOf2_64(isRight ? sharing.blockColumns() : sharing.blockRows());
+  bool areBitsApart = areLinesApart && llvm::isPowerOf2_64(isRight ? sharing.blockColumns() : sharing.blockRows());
   Split chunk{operand.warpFirst / kPerChunk + group / kPerChunk, entry / kPerChunk};
   SmallVector<Value> both;
   for (int64_t parity : {0, 1})
@@ -233,10 +234,8 @@ static SmallVector<Value, 3> splitIntoPlanes(Emitter &e, Value pair) {
   return planes;
 }
 
-Planes FragmentReader::readFloats(int64_t step, Int offset, int64_t fragment, bool isRight) {
-  if (!isRight)
-    return readParts(step, offset, fragment, {{0, 0}, {1, 0}, {0, 1}, {1, 1}}, isRight);
-  return readParts(step, offset, fragment, {{0, 0}, {0, 1}, {1, 0}, {1, 1}}, isRight);
+Planes FragmentReader::readFloats(int64_t step, Int offset, int64_t fragment) {
+  return readParts(step, offset, fragment, {{0, 0}, {1, 0}, {0, 1}, {1, 1}}, /*isRight=*/false);
 }
 Planes FragmentReader::readHalf(int64_t step, Int offset, int64_t fragment, int64_t half) {
   return readParts(step, offset, fragment, {{half, 0}, {half, 1}}, /*isRight=*/true);

@@ -115,12 +115,10 @@ public:
   llvm::SmallVector<Planes> read(int64_t step, Int offset, int64_t count, bool isRight);
   /// Eight entries of fragment number 'fragment' of a right operand of floats: two registers.
   Planes readHalf(int64_t step, Int offset, int64_t fragment, int64_t half);
-  /// The number of planes of an element: three bf16 numbers that add up to an f32, else 1.
-  static int64_t planes(mlir::Type element) { return element.isF32() ? 3 : 1; }
 
 private:
   CodeBuilder::Values readMatrices(int64_t step, Int offset, int64_t fragment, bool isRight);
-  Planes readFloats(int64_t step, Int offset, int64_t fragment, bool isRight);
+  Planes readFloats(int64_t step, Int offset, int64_t fragment); // of a left operand
   Planes readParts(int64_t step, Int offset, int64_t fragment, llvm::ArrayRef<std::pair<int64_t, int64_t>> parts, bool isRight);
   mlir::Value loadPair(int64_t entry, int64_t step, bool isRight, Int offset);
   /// A number that depends on the thread, and a constant that is added to it.
