@@ -5,11 +5,11 @@
 
 namespace logitile::cuda {
 /// Goes through the rows of a thread in turns. A turn handles two rows, or one row if the region
-/// has many ops. The code of a turn exists once, in a loop, unless 'unroll' was called. A turn needs
-/// the values of its own rows only, but registers cannot be indexed by the loop's counter. So the
-/// values of a tile are arguments of the loop and rotate through them. Each turn reads the values at
-/// the front. At the end it appends the values that it computed, or the values that it read if it
-/// did not change them.
+/// has many ops. The code of a turn exists once, in a loop, unless 'unroll' was called. A turn
+/// needs the values of its own rows only, but registers cannot be indexed by the loop's counter. So
+/// the values of a tile are arguments of the loop and rotate through them. Each turn reads the
+/// values at the front. At the end it appends the values that it computed, or the values that it
+/// read if it did not change them.
 class RowLoop {
 public:
   explicit RowLoop(KernelContext &k) : k(k) {}
