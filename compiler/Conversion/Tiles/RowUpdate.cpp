@@ -53,69 +53,25 @@ void RowUpdate::updateState(const RowGroup &rows, Widener &values, CodeBuilder::
     updateSlots(rows, values, carried, state, makesEntries);
 }
 
-/// Those of 'slots' of which several terms are added together.
-SmallVector<RowUpdate::PendingSum> RowUpdate::findPendingSums(ArrayRef<unsigned> slots) const {
-  SmallVector<PendingSum> found;
-  if (termsTogether() == 1)
-    return found;
-  for (const PairSum &sum : findPairSums(op))
-    if (llvm::is_contained(slots, sum.high) && llvm::is_contained(slots, sum.low))
-      found.push_back({sum, {}});
-  return found;
-}
-
-/// The pair takes the sum of all terms, which are added in a tree, as if it were one term.
-void RowUpdate::addTerms(const Widener &values, PendingSum &pending, CodeBuilder::Values &state) {
-  auto &[sum, terms] = pending;
-  if (terms.empty())
-    return;
-  for (; terms.size() > 1; terms.truncate((terms.size() + 1) / 2))
-    for (size_t i = 0; 2 * i < terms.size(); ++i)
-      terms[i] = 2 * i + 1 < terms.size() ? Value(arith::AddFOp::create(builder, terms[2 * i], terms[2 * i + 1])) : terms[2 * i];
-  Widener pair = values;
-  for (unsigned slot : {sum.high, sum.low})
-    pair.map(op.getUpdate().getArgument(slot), state[slot]);
-  pair.map(sum.term, terms.pop_back_val());
-  for (unsigned slot : {sum.high, sum.low})
-    state[slot] = pair.get(yielded(op.getUpdate(), slot));
-}
-
 void RowUpdate::updateSlots(const RowGroup &rows, const Widener &values, ArrayRef<unsigned> slots, CodeBuilder::Values &state,
                             bool makesEntries) {
-  SmallVector<PendingSum> sums = findPendingSums(slots);
-  auto isPending = [&](unsigned slot) {
-    return llvm::any_of(sums, [&](const PendingSum &pending) { return slot == pending.sum.high || slot == pending.sum.low; });
-  };
-  auto take = [&](ValueRange current) {
-    for (auto [slot, value] : llvm::zip_equal(slots, current))
-      state[slot] = value;
-  };
-  auto give = [&] { return llvm::map_to_vector(slots, [&](unsigned slot) { return state[slot]; }); };
-  CodeBuilder::Values last = rows.forColumns(CodeBuilder::Values(give()), [&](const Column &column, ValueRange current) {
-    auto counted = [&](Value value, Value before) -> Value {
-      return column.inside ? Value(arith::SelectOp::create(builder, column.inside, value, before)) : value;
-    };
-    take(current);
+  CodeBuilder::Values start = llvm::map_to_vector(slots, [&](unsigned slot) { return state[slot]; });
+  CodeBuilder::Values last = rows.forColumns(start, [&](const Column &column, ValueRange current) {
     Widener element = values;
-    for (unsigned slot : slots)
-      element.map(op.getUpdate().getArgument(slot), state[slot]);
+    for (auto [slot, value] : llvm::zip_equal(slots, current))
+      element.map(op.getUpdate().getArgument(slot), value);
     rows.mapColumn(element, op.getUpdate(), inputArguments(op.getUpdate(), stateSize), column);
     mapCandidates(column, element);
-    for (unsigned slot : slots)
-      if (!isPending(slot))
-        state[slot] = counted(element.get(yielded(op.getUpdate(), slot)), state[slot]);
-    for (PendingSum &pending : sums) {
-      pending.terms.push_back(counted(element.get(pending.sum.term), builder.number(typeOf(pending.sum.high), 0)));
-      if (pending.terms.size() == termsTogether())
-        addTerms(values, pending, state);
-    }
+    CodeBuilder::Values next = llvm::map_to_vector(slots, [&](unsigned slot) { return element.get(yielded(op.getUpdate(), slot)); });
+    for (auto [value, before] : llvm::zip_equal(next, current))
+      if (column.inside)
+        value = arith::SelectOp::create(builder, column.inside, value, before);
     if (makesEntries)
       keepEntries(column, element.get(op.getUpdate().front().getTerminator()->getOperands().drop_front(stateSize)));
-    return CodeBuilder::Values(give());
+    return next;
   });
-  take(last);
-  for (PendingSum &pending : sums)
-    addTerms(values, pending, state);
+  for (auto [slot, value] : llvm::zip_equal(slots, last))
+    state[slot] = value;
 }
 
 Widener RowUpdate::mapStates(const Widener &uniform, ValueRange first, ValueRange second) const {

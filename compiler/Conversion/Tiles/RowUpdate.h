@@ -1,7 +1,6 @@
 // RowUpdate.h - an update_state on a group of rows: the code of its regions for the columns. Each
 // target decides where the state is stored, and which threads have the columns of a row.
 #pragma once
-#include "compiler/Conversion/PairSums.h"
 #include "compiler/Conversion/Tiles/RowGroup.h"
 #include "dialect/Logitile.h"
 
@@ -29,9 +28,6 @@ protected:
   /// The larger of two values, or 'known' if 'isCounted' is false. A candidate that is NaN is never
   /// larger, and 'known' is not NaN. A null 'isCounted' means true.
   virtual mlir::Value larger(mlir::Value candidate, mlir::Value known, mlir::Value isCounted) const;
-  /// How many terms of a PairSum are added to each other before the pair takes their sum. More than
-  /// one is possible if 'forColumns' emits code for each column.
-  virtual size_t termsTogether() const { return 1; }
   /// Whether the target computes this slot of the state by itself.
   virtual bool isFoundApart(unsigned slot) const { return false; }
   /// keepCandidates may store the candidates of the maxima at 'column'. mapCandidates then maps the
@@ -53,15 +49,7 @@ protected:
 private:
   void boundMaxima(const RowGroup &rows, Widener &values, CodeBuilder::Values &state);
   void updateState(const RowGroup &rows, Widener &values, CodeBuilder::Values &state);
-
-  /// A sum whose last terms are not part of it yet.
-  struct PendingSum {
-    PairSum sum;
-    CodeBuilder::Values terms;
-  };
   Widener mapStates(const Widener &uniform, mlir::ValueRange first, mlir::ValueRange second) const;
-  llvm::SmallVector<PendingSum> findPendingSums(llvm::ArrayRef<unsigned> slots) const;
-  void addTerms(const Widener &values, PendingSum &pending, CodeBuilder::Values &state);
 
   CodeBuilder &builder;
 };

@@ -174,12 +174,6 @@ private:
     }
   }
 
-  /// What the sum of four terms loses is at most 2^-23 of it, no more than an exponential is off.
-  /// Two-sums of every term take four operations of each column, those of every fourth one and
-  /// three quarters. Kernels of warpgroups wait for other things than these operations, and have
-  /// no registers for terms that wait for each other.
-  size_t termsTogether() const override { return areLooped || k.isOfWarpgroups() ? 1 : 4; }
-
   /// A loop over columns stays one loop: another one for a slot would pass all their values on
   /// once more.
   bool isFoundApart(unsigned slot) const override {
