@@ -10,11 +10,11 @@ constexpr int kRounds = 10;
 // Multipliers of the counter and steps of the key, from the paper.
 constexpr int32_t kMultipliers[] = {static_cast<int32_t>(0xD2511F53), static_cast<int32_t>(0xCD9E8D57)};
 constexpr int32_t kSteps[] = {static_cast<int32_t>(0x9E3779B9), static_cast<int32_t>(0xBB67AE85)};
-struct Product {
+struct WideProduct {
   Lanes low, high;
 };
 /// All 64 bits of a product of unsigned numbers.
-Product multiply(Lanes x, int32_t factor) {
+WideProduct multiply(Lanes x, int32_t factor) {
   ImplicitLocOpBuilder &b = x.builder();
   auto product = arith::MulUIExtendedOp::create(b, x, x.like(factor));
   return {{b, product.getLow()}, {b, product.getHigh()}};
@@ -25,7 +25,7 @@ std::array<Lanes, 4> logitile::philox(std::array<Lanes, 4> counter, std::array<L
   for (int round = 0; round < kRounds; ++round) {
     if (round > 0)
       key = {key[0] + kSteps[0], key[1] + kSteps[1]};
-    Product first = multiply(counter[0], kMultipliers[0]), second = multiply(counter[2], kMultipliers[1]);
+    WideProduct first = multiply(counter[0], kMultipliers[0]), second = multiply(counter[2], kMultipliers[1]);
     counter = {second.high ^ counter[1] ^ key[0], second.low, first.high ^ counter[3] ^ key[1], first.low};
   }
   return counter;

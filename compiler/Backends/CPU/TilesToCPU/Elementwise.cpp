@@ -98,7 +98,7 @@ Value LaneGroup::draw(UniformOp op, ValueRange operands, Int line) const {
   auto wordAt = [&](Int number) { return e.at(words, number % kBlockSpan * e.lanes); };
   Value isFirst = arith::OrIOp::create(e, isLess(line, kWordStep), isLess(column % kBlockSpan, kWordStep));
   e.when(isFirst, [&] {
-    std::array<Lanes, 4> made = wordsOfBlock({e, operands[0]}, {e, operands[1]}, {e, operands[2]}, {e, operands[3]});
+    std::array<logitile::Lanes, 4> made = wordsOfBlock({e, operands[0]}, {e, operands[1]}, {e, operands[2]}, {e, operands[3]});
     for (auto [i, word] : llvm::enumerate(made))
       e.store(word, wordAt(column % kWordStep + i * kWordStep));
   });
