@@ -317,7 +317,7 @@ def _count_by(
     """What a branch says of the turns of a loop; None where it does not compare a counter."""
     before = [i for i in body if i.address < branch.address]
     predicate = _low_half(before, _uniform_source(before, branch.guard.lstrip("@!")))
-    setters = [i for i in before if re.match(rf"U?ISETP\.\w+(\.U32)?\.AND {predicate},", i.body)]
+    setters = _unsaved(before, [i for i in before if _sets(i, predicate)])
     if not setters:
         return None
     operands = [part.strip() for part in setters[-1].body.split(" ", 1)[1].split(",")[2:4]]
@@ -333,6 +333,26 @@ def _count_by(
     # The counter is compared before it grows where the comparison is strict the other way.
     bound = constants[0] + (re.match(r"U?ISETP\.(GT|LE)", setters[-1].body) is not None)
     return -(-bound // step), step
+
+
+def _sets(instruction: Instruction, predicate: str) -> bool:
+    """Whether an instruction compares integers, and the predicate is what it finds."""
+    return re.match(rf"U?ISETP\.\w+(\.U32)?\.AND {predicate},", instruction.body) is not None
+
+
+def _unsaved(body: list[Instruction], setters: list[Instruction]) -> list[Instruction]:
+    """Comparisons whose last one decides, as that of `setters` does. If that one asks whether a
+    register is zero in which a predicate was saved (P2R), those of that predicate before.
+    """
+    saved = re.match(r"ISETP\.NE\.AND P\d, PT, (R\d+), RZ, PT", setters[-1].body) if setters else None
+    if not saved:
+        return setters
+    saving = re.compile(rf"P2R {saved[1]}, PR, RZ, (0x\w+)")
+    made = [(place, match) for place, i in enumerate(body) if (match := saving.match(i.body))]
+    if not made:
+        return setters
+    place, match = made[-1]
+    return [i for i in body[:place] if _sets(i, f"P{int(match[1], 0).bit_length() - 1}")]
 
 
 def _uniform_source(body: list[Instruction], predicate: str) -> str:

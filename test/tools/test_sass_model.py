@@ -112,6 +112,13 @@ def test_a_counter_of_32_bits_turns_up_to_its_bound():
     assert opcodes(paths.path_of(found)).count("VIADD") == 4
 
 
+def test_the_comparison_of_a_counter_may_be_saved():
+    found = listing_of(".L_x_1:", "IADD3 R1, R1, 0x20, RZ", "ISETP.GE.AND P2, PT, R1, R9, PT",
+                       "P2R R4, PR, RZ, 0x4", "STG.E [R2], R5", "ISETP.NE.AND P2, PT, R6, RZ, PT",
+                       "ISETP.NE.AND P0, PT, R4, RZ, PT", "@!P0 BRA `(.L_x_1)", "EXIT")  # fmt: skip
+    assert opcodes(paths.path_of(found), tokens=1, columns=128).count("STG") == 4
+
+
 def test_a_counter_may_move_to_the_register_it_is_made_of():
     found = listing_of("MOV R2, RZ", ".L_x_1:", "IADD3 R1, P1, R2, 0x80, RZ", "STG [R4], R5",
                        "IMAD.MOV.U32 R2, RZ, RZ, R1", "ISETP.GE.U32.AND P0, PT, R1, R9, PT",
