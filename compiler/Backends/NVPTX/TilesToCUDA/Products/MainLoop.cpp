@@ -32,7 +32,9 @@ CodeBuilder::Values MainLoop::runPipelined(ValueRange start, Int first, Int coun
   auto firstChunks = [&](Int block) -> CodeBuilder::Values {
     return {toLeft.firstChunk(first + block * depth), toRight.firstChunk(first + block * depth)};
   };
-  e.loop(e.integer(stages - 1), [&](Int block) { copy(first + block * depth, isLess(block, count), k.ring() + block * bytes, firstChunks(block)); });
+  e.loop(e.integer(stages - 1), [&](Int block) {
+    copy(first + block * depth, isLess(block, count), k.ring() + block * bytes, firstChunks(block));
+  });
   e.waitForCopies(stages - 2);
   e.barrier(); // everyone's copies of the first block are there
   // The source of the last block that was asked for, the current block's slot and first fragments.
@@ -45,7 +47,7 @@ CodeBuilder::Values MainLoop::runPipelined(ValueRange start, Int first, Int coun
   llvm::append_range(carried, start);
   Value blocks = e.narrow(count);
   auto isBelowCount = [&](Value number, int64_t further) {
-    Value later = arith::AddIOp::create(e, number, e.constant(e.getI32IntegerAttr(further)));
+    Value later = arith::AddIOp::create(e, number, word(further));
     return Value(arith::CmpIOp::create(e, arith::CmpIPredicate::slt, later, blocks));
   };
   CodeBuilder::Values last = e.loopOverWords(blocks, carried, [&](Value number, ValueRange current) {
@@ -53,7 +55,10 @@ CodeBuilder::Values MainLoop::runPipelined(ValueRange start, Int first, Int coun
     CodeBuilder::Values from{toLeft.aBlockLater(current[0]), toRight.aBlockLater(current[1])};
     Value slot = current[2];
     auto isSlot = [&](Value a, int64_t b) { return arith::CmpIOp::create(e, arith::CmpIPredicate::eq, a, word(b)); };
-    auto placeOf = [&](Value stage) { return k.ring() + e.integer(arith::ExtUIOp::create(e, e.i64, arith::MulIOp::create(e, stage, word(bytes)))); };
+    auto placeOf = [&](Value stage) {
+      Value offset = arith::MulIOp::create(e, stage, word(bytes));
+      return k.ring() + e.integer(arith::ExtUIOp::create(e, e.i64, offset));
+    };
     Int offset = placeOf(slot);
     Value after = arith::AddIOp::create(e, slot, word(1)), following = arith::SelectOp::create(e, isSlot(after, stages), word(0), after);
     Fragments fragments;
