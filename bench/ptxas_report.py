@@ -186,7 +186,7 @@ def assemble(target: str, kernel: Kernel) -> tuple[Figures | None, list[str]]:
     figures = Figures(int(re.search(r"Used (\d+) registers", said)[1]), sum(spills), stack)
     wrong = [line for line in said.splitlines() if re.search(r"\bC75\d\d\b", line)]
     wrong += itertools.chain.from_iterable(map(slow_loops, listings))
-    is_little = has_products and 0 < figures.spilled <= FEW_SPILLED
+    is_little = has_products and max(figures.spilled, figures.stack) <= FEW_SPILLED
     if (figures.spilled or figures.stack) and not is_little:
         wrong.append(f"{figures.registers} registers, {figures.spilled} bytes of spills, {stack} of stack")
     return figures, wrong
