@@ -58,7 +58,6 @@ struct TargetFacts {
   bool hasFixedTiles = false;        // tiles have the sizes of the table, and one that is not full costs as much as a full one
   int64_t registerRows = 1;          // rows of a register tile: a tile of fewer leaves registers idle
   int64_t mostWeightRows = INT64_MAX; // vocabulary entries of a tile of the gradient of a weight
-  int64_t deepestF32 = INT64_MAX;     // steps of a block of the shared axis where f32 is multiplied
   int64_t largestCluster = 1;         // blocks of threads that may share an operand of a product
   bool makesLists = false;           // kernels keep the largest entries of each token, and put them in order
   int64_t mostFewTokens = -1;        // up to so many tokens, logits are dot products along the hidden axis; -1: there are no such kernels

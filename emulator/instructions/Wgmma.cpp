@@ -175,8 +175,20 @@ Sums *markedSums(Warp &warp, const Op &op, Slot *const *frames, uint32_t &slot) 
   return sums;
 }
 
-/// Gives the product its sums: those of the product before it, or new ones from the registers.
+Sums &newSums(Warp &warp, const Op &op, Product &product) {
+  product.slot = warp.products.takeSlot();
+  if (product.slot == Sums::kSlots)
+    misuse(warp, op, "more than 64 products with sums of their own are under way");
+  Sums &sums = warp.products.sums(product.slot);
+  sums.columns = product.columns;
+  return sums;
+}
+
+/// Gives the product its sums: those of the product before it, or new ones from the registers. What
+/// registers hold before a product that does not add to them is not read.
 Sums &takeSums(Warp &warp, const Op &op, Slot *const *frames, Product &product) {
+  if (!product.adds)
+    return newSums(warp, op, product);
   const uint32_t first = op.instruction.operands[uint32_t(ProductOperand::sums)];
   Sums *before = markedSums(warp, op, frames, product.slot);
   if (before && before->columns == product.columns)
@@ -187,11 +199,7 @@ Sums &takeSums(Warp &warp, const Op &op, Slot *const *frames, Product &product) 
   for (uint32_t index = 0; index < product.columns / 2; ++index)
     for (uint32_t lane = 0; lane < 32; ++lane)
       values.push_back(resolveSum(&warp.block->threads[warp.index * 32 + lane], &op, get<float>(frames[lane], first + index)));
-  product.slot = warp.products.takeSlot();
-  if (product.slot == Sums::kSlots)
-    misuse(warp, op, "more than 64 products with sums of their own are under way");
-  Sums &sums = warp.products.sums(product.slot);
-  sums.columns = product.columns;
+  Sums &sums = newSums(warp, op, product);
   for (size_t i = 0; i < values.size(); ++i)
     sums.values[i / 32][i % 32] = values[i];
   return sums;

@@ -48,7 +48,6 @@ TargetFacts GPUTarget::facts() const {
   if (hasWarpgroups()) {
     facts.mostWeightRows = 128; // with 256 hidden entries, their sums fill the registers of a thread
     facts.largestCluster = kBlocksOfPair;
-    facts.deepestF32 = 16;      // its planes lie in registers too; operands of 16 bits lie in shared memory, and are deeper
   }
   return facts;
 }

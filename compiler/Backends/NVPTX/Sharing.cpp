@@ -60,6 +60,18 @@ bool isOfWarpgroups(Operation *op) {
   return algorithm == Algorithm::Wgmma || algorithm == Algorithm::WgmmaPairs;
 }
 
+bool hasWarpgroups(KernelOp kernel) {
+  return kernel.walk([](Operation *op) { return isOfWarpgroups(op) ? WalkResult::interrupt() : WalkResult::advance(); }).wasInterrupted();
+}
+bool isOfPlanes(Operation *op) {
+  return isOfWarpgroups(op) && cast<ViewType>(op->getOperand(0).getType()).getElement().isF32();
+}
+
+int64_t bytesOfPlanes(int64_t entries, int64_t depth) {
+  constexpr int64_t kFloatBytes = 4, kPlaneBytes = 2, kBlocks = 2;
+  return entries * depth * (kFloatBytes + kBlocks * kPlanes * kPlaneBytes);
+}
+
 int64_t blocksTogether(Algorithm algorithm) { return algorithm == Algorithm::WgmmaPairs ? kBlocksOfPair : 1; }
 int64_t blocksTogether(KernelOp kernel) {
   return logitile::blocksTogether(kernel, [](Algorithm algorithm) { return blocksTogether(algorithm); });

@@ -8,6 +8,8 @@
 namespace logitile::cuda {
 inline constexpr int64_t kWarp = 32, kWarpgroup = 4 * kWarp;
 inline constexpr int64_t kBlocksOfPair = 2;
+/// A float32 number is the sum of so many bf16 numbers, its planes.
+inline constexpr int64_t kPlanes = 3;
 /// The rows of the tile that a warpgroup multiplies, and the most columns that it may have.
 inline constexpr int64_t kWarpgroupRows = 64, kMostWarpgroupColumns = 256;
 /// Bytes of the widest load or store of a thread. Rows of the workspace begin at multiples of it.
@@ -54,6 +56,12 @@ struct Sharing {
 std::optional<Algorithm> algorithmOf(mlir::Operation *op);
 /// Whether 'op' is a product of warpgroups.
 bool isOfWarpgroups(mlir::Operation *op);
+bool hasWarpgroups(KernelOp kernel);
+/// Whether 'op' is a product of warpgroups whose operands are f32, which threads split.
+bool isOfPlanes(mlir::Operation *op);
+/// The shared memory of such a product, whose operands have 'entries' in a tile together: a block
+/// of 'depth' steps as it is copied, and two of its planes.
+int64_t bytesOfPlanes(int64_t entries, int64_t depth);
 /// Thread blocks that share the right operand of such a product: 2 where it is one of pairs, else
 /// 1. Those of a kernel make neighbouring steps of the first axis of its grid.
 int64_t blocksTogether(Algorithm algorithm);

@@ -105,7 +105,7 @@ bool ScheduleBuilder::hasVocabGradients() const {
 
 /// Blocks of a shared axis have a number of bytes: operands of 16 bits go twice as far.
 int64_t ScheduleBuilder::depthOf(int64_t steps, Type operand) const {
-  return operand.isF32() ? std::min(steps, problem.facts.deepestF32) : steps * 32 / operand.getIntOrFloatBitWidth();
+  return steps * 32 / operand.getIntOrFloatBitWidth();
 }
 
 int64_t ScheduleBuilder::hiddenDepth(const ProjectionProblem &projection) const {

@@ -100,7 +100,7 @@ public:
 
   // ---- instructions of a warpgroup: Instructions.cpp --------------------------------------------
   /// Starts the asynchronous product sums + left * right of 64 x 'columns' x 16 elements. 'sums'
-  /// and the result are structures of f32.
+  /// and the result are structures of f32. Null 'sums' are zeros, which no register has to hold.
   mlir::Value startProduct(MmaType type, SharedOperand left, SharedOperand right, int64_t columns, mlir::Value sums);
   /// Needed before a product if registers of its sums have been written.
   void fenceProducts();

@@ -140,10 +140,14 @@ Value Emitter::startProduct(MmaType type, SharedOperand left, SharedOperand righ
   auto element = NVVM::WGMMATypesAttr::get(context, type == MmaType::F16 ? NVVM::WGMMATypes::f16 : NVVM::WGMMATypes::bf16);
   auto layout = [&](bool isRow) { return NVVM::MMALayoutAttr::get(context, isRow ? NVVM::MMALayout::row : NVVM::MMALayout::col); };
   auto keepsSign = NVVM::WGMMAScaleInAttr::get(context, NVVM::WGMMAScaleIn::one);
+  auto added = NVVM::WGMMAScaleOutAttr::get(context, sums ? NVVM::WGMMAScaleOut::one : NVVM::WGMMAScaleOut::zero);
+  if (!sums) {
+    SmallVector<Type> registers(kWarpgroupRows * columns / kWarpgroup, f32);
+    sums = LLVM::PoisonOp::create(*this, LLVM::LLVMStructType::getLiteral(context, registers));
+  }
   return NVVM::WgmmaMmaAsyncOp::create(
       *this, sums.getType(), sums, left.descriptor, right.descriptor, NVVM::MMAShapeAttr::get(context, 64, columns, 16), element, element,
-      NVVM::WGMMATypesAttr::get(context, NVVM::WGMMATypes::f32), NVVM::WGMMAScaleOutAttr::get(context, NVVM::WGMMAScaleOut::one), keepsSign,
-      keepsSign, layout(left.isInnerShared), layout(!right.isInnerShared), NVVM::MMAIntOverflowAttr());
+      NVVM::WGMMATypesAttr::get(context, NVVM::WGMMATypes::f32), added, keepsSign, keepsSign, layout(left.isInnerShared), layout(!right.isInnerShared), NVVM::MMAIntOverflowAttr());
 }
 void Emitter::fenceProducts() { NVVM::WgmmaFenceAlignedOp::create(*this); }
 void Emitter::commitProducts() { NVVM::WgmmaGroupSyncAlignedOp::create(*this); }

@@ -29,7 +29,9 @@ LogicalResult KernelContext::bindArguments(LLVM::LLVMFuncOp function, ArrayRef<T
     Int firstColumn = word();
     maps.push_back({map, {pointer(), firstColumn}});
   }
-  if (!maps.empty())
+  if (hasWarpgroups(kernel))
+    warp = e.uniform(e.warp()); // here, where the assembler sees that no thread of a warp is elsewhere
+  if (warp && stages > 0)
     prepareBoxes();
   kernel.walk([&](StoreOp store) { storesBoxes |= tensorMapOf(store).has_value(); });
   return bound;
@@ -37,7 +39,6 @@ LogicalResult KernelContext::bindArguments(LLVM::LLVMFuncOp function, ArrayRef<T
 
 /// The first uses of the mbarriers come after the barrier with which a product starts.
 void KernelContext::prepareBoxes() {
-  warp = e.uniform(e.warp()); // here, where the assembler sees that no thread of a warp is elsewhere
   boxPosition = e.variable();
   e.store(e.integer(0), *boxPosition);
   e.when(isEqual(e.thread(), 0), [&] {

@@ -63,7 +63,7 @@ public:
         workspace(workspace), first(pipeline.first), afterRing(pipeline.bytes), allocated(pipeline.bytes) {}
 
   Threads threads;
-  const int64_t stages; // of a pipeline
+  const int64_t stages; // of a pipeline; 0: of none
   const ProjectOp prefetching;
 
   /// After the arguments that the ops of the kernel know, the function takes two more for each of
@@ -83,10 +83,10 @@ public:
   /// memory can be used again.
   void finishStores();
   /// The position in the ring of stages to which the next block is copied as boxes
-  /// (Products/BoxCopies.h). Only in kernels with maps.
+  /// (Products/BoxCopies.h). Only in kernels with maps of operands.
   std::optional<Place> boxPosition;
   /// The number of this warp, as a value that the assembler knows to be the same in all its
-  /// threads. Only in kernels with maps.
+  /// threads. Only in kernels of warpgroups.
   std::optional<Int> warp;
   /// Whether warpgroups multiply: only then are there maps.
   bool isOfWarpgroups() const { return warp.has_value(); }

@@ -50,7 +50,7 @@ static ProjectOp productOfLoop(KernelOp kernel) {
   });
   auto project = products.size() == 1 ? dyn_cast<ProjectOp>(products.front()) : ProjectOp();
   auto loop = project ? dyn_cast<scf::ForOp>(project->getParentOp()) : scf::ForOp();
-  return loop && isOfWarpgroups(project) && project.getColumn() == loop.getInductionVar() ? project : ProjectOp();
+  return loop && isOfWarpgroups(project) && !isOfPlanes(project) && project.getColumn() == loop.getInductionVar() ? project : ProjectOp();
 }
 
 /// Of the hidden axis.
@@ -59,29 +59,38 @@ static int64_t blocksOf(ProjectOp project) {
   return llvm::divideCeil(size.getInt(), depthOf(project));
 }
 
+static LogicalResult refuseBlocks(Operation *op, int64_t bytes, int64_t count, int64_t limit) {
+  return op->emitOpError() << "has blocks of " << bytes << " bytes; " << count << " of them do not fit the " << limit
+                           << " bytes of shared memory";
+}
+
 FailureOr<Pipeline> Pipeline::get(KernelOp kernel, int64_t threads, int64_t limit) {
-  int64_t block = 0, first = 0, least = kLeastStages;
-  Operation *largest = nullptr;
+  int64_t block = 0, planes = 0, first = 0, least = kLeastStages;
+  Operation *largest = nullptr, *largestOfPlanes = nullptr;
+  auto grow = [](int64_t &bytes, Operation *&owner, int64_t ofOp, Operation *op) {
+    if (ofOp > bytes)
+      bytes = ofOp, owner = op;
+  };
   kernel.walk([&](Operation *op) {
     if (!isa<ProjectOp, ContractOp>(op))
       return;
+    auto tile = cast<TileType>(op->getResult(0).getType());
+    int64_t entries = tile.getExtent(0) + tile.getExtent(1);
+    if (isOfPlanes(op))
+      return grow(planes, largestOfPlanes, bytesOfPlanes(entries, depthOf(op)), op);
     if (isOfWarpgroups(op))
       least = kLeastOfWarpgroups, first = kMbarrierBytes;
-    auto tile = cast<TileType>(op->getResult(0).getType());
-    int64_t bytes = (tile.getExtent(0) + tile.getExtent(1)) * depthOf(op) * CodeBuilder::bytesOf(elementOf(op));
-    if (bytes > block) {
-      block = bytes;
-      largest = op;
-    }
+    grow(block, largest, entries * depthOf(op) * CodeBuilder::bytesOf(elementOf(op)), op);
   });
+  if (first + planes > limit)
+    return refuseBlocks(largestOfPlanes, planes, 1, limit);
   if (!largest)
-    return Pipeline();
+    return Pipeline{0, first, first + planes, ProjectOp()};
   int64_t stages = stagesOf(block, threads, limit, first, least);
   if (stages < least)
-    return largest->emitOpError() << "has blocks of " << block << " bytes; " << least << " of them do not fit the " << limit
-                                  << " bytes of shared memory";
+    return refuseBlocks(largest, block, least, limit);
   ProjectOp project = productOfLoop(kernel);
-  int64_t bytes = first + stages * block;
+  int64_t bytes = first + std::max(stages * block, planes);
   bool mayPrefetch = project && bytes + kMostScratch <= limit && blocksOf(project) >= stages - 1 &&
                      needsLittleScratch(kernel, cast<TileType>(project.getType()).getExtent(0));
   return Pipeline{stages, first, bytes, mayPrefetch ? project : ProjectOp()};

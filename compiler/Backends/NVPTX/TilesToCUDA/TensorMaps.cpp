@@ -29,10 +29,6 @@ TensorMap tensorMapOf(Operation *product, bool isRight) {
   return {cast<BlockArgument>(view).getArgNumber(), boxes.columns(), lines};
 }
 
-static bool hasWarpgroups(KernelOp kernel) {
-  return kernel.walk([](Operation *op) { return isOfWarpgroups(op) ? WalkResult::interrupt() : WalkResult::advance(); }).wasInterrupted();
-}
-
 /// Whether only this store uses the memory of its view: there, threads and boxes do not wait for
 /// each other.
 static bool isOnlyUse(StoreOp store) {
@@ -67,7 +63,7 @@ SmallVector<TensorMap> tensorMapsOf(KernelOp kernel) {
       maps.push_back(map);
   };
   kernel.walk([&](Operation *op) {
-    if (isOfWarpgroups(op))
+    if (isOfWarpgroups(op) && !isOfPlanes(op))
       for (bool isRight : {false, true})
         add(tensorMapOf(op, isRight));
     if (auto store = dyn_cast<StoreOp>(op))

@@ -19,7 +19,7 @@ struct TensorMap {
 /// has 'outer' entries by 'depth' entries of the shared axis. It consists of 'count' boxes, one
 /// after the other. A box has 'lines' lines of up to 8 chunks of 16 bytes.
 struct Boxes {
-  static constexpr int64_t kPerChunk = 8; // elements
+  static constexpr int64_t kElementBytes = 2, kPerChunk = 16 / kElementBytes; // elements
   int64_t lines, chunks, count;
   static Boxes of(int64_t outer, int64_t depth, bool isInnerShared);
   int64_t columns() const { return chunks * kPerChunk; }

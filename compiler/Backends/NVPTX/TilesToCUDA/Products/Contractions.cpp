@@ -3,6 +3,7 @@
 #include "compiler/Conversion/IndexFacts.h"
 #include "compiler/Backends/NVPTX/TilesToCUDA/Products/MainLoop.h"
 #include "compiler/Backends/NVPTX/TilesToCUDA/RowLoop.h"
+#include "compiler/Backends/NVPTX/TilesToCUDA/Products/PlaneLoop.h"
 #include "compiler/Backends/NVPTX/TilesToCUDA/Products/WarpgroupLoop.h"
 using namespace mlir;
 
@@ -30,11 +31,11 @@ static LogicalResult checkDepth(Operation *op, Type element, int64_t depth) {
     return op->emitOpError() << "goes 'by' " << depth << "; tensor cores take 16 steps at a time";
   if (!isOfWarpgroups(op))
     return success();
-  if (element.isF32())
-    return op->emitOpError() << "is 'using' wgmma with operands of f32; it takes bf16 and f16";
-  if (depth == 16 || depth == 32 || depth == 64)
+  int64_t deepest = element.isF32() ? 32 : 64;
+  if (llvm::isPowerOf2_64(depth) && depth <= deepest)
     return success();
-  return op->emitOpError() << "goes 'by' " << depth << "; wgmma takes blocks of 16, 32 or 64 steps";
+  return op->emitOpError() << "goes 'by' " << depth << " with operands of " << element << "; wgmma takes blocks of 16, 32"
+                           << (element.isF32() ? " steps of f32" : " or 64 steps");
 }
 
 /// Tensor cores make both sides of a tile.
@@ -64,7 +65,7 @@ static FailureOr<Operand> makeOperand(KernelContext &k, Operation *op, const Vie
   Int warpFirst = isRight ? k.threads.warpColumn * sharing.blockColumns() : k.threads.warpRow * sharing.blockRows();
   Operand operand{&view, k.scalar(first), *end, outer, k.mayClip(view, dim, first, outer), /*isInnerShared=*/dim == 0, warpFirst,
                   isOfWarpgroups(op), {}, {}, k.e.integer(0), false};
-  if (operand.isOfWarpgroups)
+  if (operand.isOfWarpgroups && !operand.isSplit())
     bindBoxes(k, op, operand, /*endsWithTokens=*/ShapedType::isDynamic(view.extent(dim)), isRight);
   return operand;
 }
@@ -163,6 +164,10 @@ static Tile multiply(KernelContext &k, Operation *op, const Operand &left, const
                      const std::optional<Plus> &plus, const std::optional<TileLoop> &tiles = std::nullopt) {
   auto type = cast<TileType>(op->getResult(0).getType());
   if (isOfWarpgroups(op)) {
+    if (left.isSplit()) {
+      CodeBuilder::Values sums = PlaneLoop(k, left, right, axis.depth, axis.end, axis.mayClip).run(zerosOf(k, type), axis.first);
+      return Tile{type, plus ? addTo(k, type, sums, *plus) : sums, {}};
+    }
     WarpgroupLoop loop(k, left, right, axis.depth, axis.end, axis.mayClip, axis.endsWithOperands);
     CodeBuilder::Values sums = loop.run(zerosOf(k, type), axis.first, tiles);
     return Tile{type, plus ? addTo(k, type, sums, *plus) : sums, {}};

@@ -167,10 +167,6 @@ CodeBuilder::Values MainLoop::multiply(const Fragments &fragments, ValueRange st
   return sums;
 }
 
-/// Products of planes that count: the others are below the last bit of an f32. Small ones come
-/// first.
-static constexpr std::pair<int, int> kProductsOfPlanes[] = {{2, 0}, {0, 2}, {1, 1}, {1, 0}, {0, 1}, {0, 0}};
-
 /// Six products would round the whole sum six times; they are added up first, where numbers are
 /// small.
 void MainLoop::multiplyPlanes(const Planes &left, int64_t i, const Planes &right, int64_t j, CodeBuilder::Values &sums) {

@@ -13,20 +13,27 @@ Int StageShape::placeOf(Int line, Int chunk) const {
 }
 
 StageShape Operand::shape(int64_t depth) const {
-  if (isOfWarpgroups) {
-    Boxes boxes = Boxes::of(outer, depth, isInnerShared);
-    return {boxes.lines, boxes.chunks, 1, boxes.count};
-  }
+  if (isOfWarpgroups && !isSplit())
+    return multipliedShape(depth);
   int64_t perChunk = 16 / CodeBuilder::bytesOf(element());
+  if (isSplit() && !isInnerShared) { // panels of as many columns as those of planes
+    Boxes boxes = Boxes::of(outer, depth, isInnerShared);
+    return {depth, boxes.columns() / perChunk, 1, boxes.count};
+  }
   // Four lanes read a pair of f32 each: two chunks of a line.
   return isInnerShared ? StageShape{outer, depth / perChunk, isFloat() ? 2 : 1} : StageShape{depth, outer / perChunk};
+}
+
+StageShape Operand::multipliedShape(int64_t depth) const {
+  Boxes boxes = Boxes::of(outer, depth, isInnerShared);
+  return {boxes.lines, boxes.chunks, 1, boxes.count};
 }
 
 // ---- to shared memory ---------------------------------------------------------------------------
 
 Stager::Stager(KernelContext &k, const Operand &operand, int64_t depth, Int sharedEnd, bool mayClipShared)
     : isAligned(k.isAligned(*operand.view, kVectorBytes)), k(k), e(k.e), operand(operand), depth(depth), shape(operand.shape(depth)),
-      perChunk(16 / CodeBuilder::bytesOf(operand.element())), sharedEnd(sharedEnd), mayClipShared(mayClipShared),
+      multiplied(operand.isSplit() ? operand.multipliedShape(depth) : shape), perChunk(16 / CodeBuilder::bytesOf(operand.element())), sharedEnd(sharedEnd), mayClipShared(mayClipShared),
       stride(operand.view->stride0) {
   // Rounds of the block's threads; both are powers of two, or the last round is not full.
   for (int64_t round = 0; round * k.threads.sharing.threads < shape.count(); ++round)
@@ -34,19 +41,27 @@ Stager::Stager(KernelContext &k, const Operand &operand, int64_t depth, Int shar
 }
 
 void Stager::copy(Int shared, Int offset) {
+  e.when(isAligned, [&] { copyChunks(shared, offset); }, [&] { copyElements(shared, offset); });
+}
+
+void Stager::copyElements(Int shared, Int offset) {
+  Int threads = e.integer(k.threads.sharing.threads);
+  e.loop(e.thread(), e.integer(shape.count()), threads, [&](Int number) { copyElementsOf(chunkOf(number), shared, offset); });
+}
+
+Value Stager::hasChunk(int64_t round) const {
   int64_t threads = k.threads.sharing.threads, count = shape.count();
-  auto copyElements = [&] {
-    e.loop(e.thread(), e.integer(count), e.integer(threads), [&](Int number) { copyElementsOf(chunkOf(number), shared, offset); });
-  };
-  e.when(isAligned, [&] { copyChunks(shared, offset); }, copyElements);
+  return (round + 1) * threads <= count ? e.truth(true) : isLess(e.thread() + round * threads, count);
 }
 
 void Stager::copyChunks(Value from, Int shared, Int offset, Value isThere) {
-  int64_t threads = k.threads.sharing.threads, count = shape.count();
-  for (auto [round, source] : llvm::enumerate(sources)) {
-    bool isFull = (static_cast<int64_t>(round) + 1) * threads <= count;
-    e.when(isFull ? e.truth(true) : isLess(source.chunk.line, shape.lines), [&] { copySource(source, from, shared, offset, isThere); });
-  }
+  for (auto [round, source] : llvm::enumerate(sources))
+    e.when(hasChunk(round), [&] { copySource(source, from, shared, offset, isThere); });
+}
+
+void Stager::visitChunks(function_ref<void(const Chunk &)> visit) const {
+  for (auto [round, source] : llvm::enumerate(sources))
+    e.when(hasChunk(round), [&] { visit(source.chunk); });
 }
 
 Place Stager::move(Value from, Int elements) const { return e.at({from, operand.element()}, elements); }
@@ -61,9 +76,12 @@ Value Stager::firstChunk(Int shared) const {
 Value Stager::aBlockLater(Value from) const { return move(from, operand.isInnerShared ? e.integer(depth) : stride * depth).pointer; }
 
 Stager::Chunk Stager::chunkOf(Int number) const {
-  int64_t chunks = shape.chunks * shape.panels;
-  Int line = number / chunks, chunk = number % chunks;
-  return {line, chunk, shape.placeOf(line, chunk)};
+  int64_t ofPanel = shape.lines * shape.chunks;
+  Int panel = shape.panels == 1 ? e.integer(0) : number / ofPanel, inPanel = shape.panels == 1 ? number : number % ofPanel;
+  Int line = inPanel / shape.chunks, chunk = panel * shape.chunks + inPanel % shape.chunks;
+  constexpr int64_t kPlaneBytes = 8; // of a chunk
+  Int inPlane = operand.isSplit() ? multiplied.placeOf(line, chunk / 2) + chunk % 2 * kPlaneBytes : e.integer(0);
+  return {line, chunk, shape.placeOf(line, chunk), inPlane};
 }
 
 /// Bytes of a chunk from entry 'first' on of an axis that ends 'left' entries later; both i32.
@@ -82,15 +100,18 @@ static Value isBelow(Emitter &e, Int line, Value left) {
   return arith::CmpIOp::create(e, arith::CmpIPredicate::ult, e.narrow(line), left);
 }
 
-/// Where whole lines of a block make a round, its chunks lie the same number of bytes after those
+/// Where whole lines of a panel make a round, its chunks lie the same number of bytes after those
 /// of the first round for all threads: one register has the places of all rounds.
 Stager::Source Stager::sourceOf(int64_t round) const {
-  int64_t threads = k.threads.sharing.threads, chunks = shape.chunks * shape.panels;
+  int64_t threads = k.threads.sharing.threads, ofPanel = shape.lines * shape.chunks;
+  int64_t panel = shape.panels == 1 ? 0 : round * threads / ofPanel, lines = (round * threads - panel * ofPanel) / shape.chunks;
+  bool isOfPanel = threads % shape.chunks == 0 && (shape.panels == 1 || ofPanel % threads == 0);
   Chunk first = chunkOf(e.thread()), chunk = first;
   Int further = e.integer(0);
-  if (int64_t lines = threads / chunks * round; threads % chunks == 0 && lines % shape.period() == 0) {
-    chunk = {first.line + lines, first.chunk, first.target + lines * shape.lineBytes()};
-    further = stride * lines;
+  if (isOfPanel && lines % std::max(shape.period(), multiplied.period()) == 0) {
+    auto bytes = [&](const StageShape &of) { return panel * of.panelBytes() + lines * of.lineBytes(); };
+    chunk = {first.line + lines, first.chunk + panel * shape.chunks, first.target + bytes(shape), first.inPlane + bytes(multiplied)};
+    further = stride * lines + panel * shape.chunks * perChunk;
   } else {
     chunk = chunkOf(e.thread() + round * threads);
     further = (chunk.line - first.line) * stride + (chunk.chunk - first.chunk) * perChunk;
@@ -220,15 +241,14 @@ static Value widened(Emitter &e, Value bits) {
   return vector::FromElementsOp::create(e, VectorType::get(2, e.f32), both);
 }
 
-/// The high, middle and low part of two f32, each a bf16: their sum is exact.
-static SmallVector<Value, 3> splitIntoPlanes(Emitter &e, Value pair) {
+SmallVector<Value, kPlanes> splitIntoPlanes(Emitter &e, Value pair) {
   Type narrow = VectorType::get(2, e.getBF16Type());
-  SmallVector<Value, 3> planes;
-  for (int plane = 0; plane < 3; ++plane) {
+  SmallVector<Value, kPlanes> planes;
+  for (int64_t plane = 0; plane < kPlanes; ++plane) {
     Value rounded = arith::TruncFOp::create(e, narrow, pair);
     Value bits = LLVM::BitcastOp::create(e, e.i32, rounded);
     planes.push_back(bits);
-    if (plane < 2)
+    if (plane + 1 < kPlanes)
       pair = arith::SubFOp::create(e, pair, widened(e, bits));
   }
   return planes;
@@ -243,7 +263,7 @@ Planes FragmentReader::readHalf(int64_t step, Int offset, int64_t fragment, int6
 
 /// Parts are halves of the fragment's entries and of its steps: a register each.
 Planes FragmentReader::readParts(int64_t step, Int offset, int64_t fragment, ArrayRef<std::pair<int64_t, int64_t>> parts, bool isRight) {
-  Planes planes(3);
+  Planes planes(kPlanes);
   for (auto [entryHalf, stepHalf] : parts) {
     Value loaded = loadPair(fragment * 16 + entryHalf * 8, step * 16 + stepHalf * 8, isRight, offset);
     for (auto [plane, bits] : llvm::zip_equal(planes, splitIntoPlanes(e, loaded)))

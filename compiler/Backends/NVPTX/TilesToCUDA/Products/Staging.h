@@ -46,8 +46,18 @@ struct Operand {
 
   mlir::Type element() const { return view->type.getElement(); }
   bool isFloat() const { return element().isF32(); }
+  bool isSplit() const { return isOfWarpgroups && isFloat(); } // into planes, in shared memory
+  /// A block of 'depth' steps in shared memory, as it is copied.
   StageShape shape(int64_t depth) const;
+  /// The same as warpgroups multiply it: 16-bit elements as they are copied, or a plane of f32.
+  StageShape multipliedShape(int64_t depth) const;
 };
+
+/// The products of planes that count, small ones first: the others are below the last bit of an
+/// f32.
+inline constexpr std::pair<int, int> kProductsOfPlanes[] = {{2, 0}, {0, 2}, {1, 1}, {1, 0}, {0, 1}, {0, 0}};
+/// The high, middle and low part of a 'pair' of f32, each two bf16 in an i32: their sum is exact.
+llvm::SmallVector<mlir::Value, kPlanes> splitIntoPlanes(Emitter &e, mlir::Value pair);
 
 /// Copies blocks of an operand to shared memory.
 class Stager {
@@ -64,6 +74,8 @@ public:
   /// no such block and nothing is read; null means that there is one. This needs no branch around
   /// the copies, so the assembler can place them between products.
   void copyChunks(mlir::Value from, Int shared, Int offset, mlir::Value isThere);
+  /// The same element by element, for an operand that need not be aligned.
+  void copyElements(Int shared, Int offset);
   /// A pointer to this thread's first chunk of the block that begins at entry `shared`.
   mlir::Value firstChunk(Int shared) const;
   /// That pointer for the next block.
@@ -71,11 +83,15 @@ public:
   /// Whether (i1) all chunks are 16 neighbouring bytes at an address that is a multiple of 16.
   const mlir::Value isAligned;
 
-private:
   struct Chunk {
     Int line, chunk;   // in the block
     Int target;        // bytes from the start of the block
+    Int inPlane;       // of f32 in products of warpgroups: bytes from the start of a plane to what is made of the chunk
   };
+  /// Calls 'visit' with each chunk that this thread copies of a block.
+  void visitChunks(llvm::function_ref<void(const Chunk &)> visit) const;
+
+private:
   /// A chunk that this thread copies from each block. These values are the same for all blocks, so
   /// they are computed before the loop over blocks.
   struct Source {
@@ -86,6 +102,8 @@ private:
   };
   Chunk chunkOf(Int number) const;
   Source sourceOf(int64_t round) const;
+  /// Whether (i1) this thread has a chunk in 'round'.
+  mlir::Value hasChunk(int64_t round) const;
   Place move(mlir::Value from, Int elements) const;
   void copySource(const Source &source, mlir::Value from, Int shared, Int offset, mlir::Value isThere);
   void copyElementsOf(const Chunk &chunk, Int shared, Int offset);
@@ -94,7 +112,7 @@ private:
   Emitter &e;
   const Operand operand;
   const int64_t depth;
-  StageShape shape;
+  StageShape shape, multiplied; // as copied, and as warpgroups read it
   int64_t perChunk;        // elements of a chunk
   Int sharedEnd;
   bool mayClipShared;

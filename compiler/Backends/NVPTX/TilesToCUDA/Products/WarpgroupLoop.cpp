@@ -1,85 +1,41 @@
-// WarpgroupLoop.cpp - the pipeline of warpgroups, and the layout of their operands and sums. PTX
-// ISA, "Asynchronous warpgroup level matrix multiply-accumulate operations".
+// WarpgroupLoop.cpp - the pipeline of warpgroups for 16-bit operands.
 #include "compiler/Backends/NVPTX/TilesToCUDA/Products/WarpgroupLoop.h"
 using namespace mlir;
 
 namespace logitile::cuda {
-constexpr int64_t kUnit = 16;            // bytes that places in a descriptor count in
-constexpr int64_t kAddressEnd = 1 << 18; // a descriptor has so much of an address
-constexpr int64_t kSteps = 16;           // of the shared axis that one product takes
-
 WarpgroupLoop::WarpgroupLoop(KernelContext &k, const Operand &left, const Operand &right, int64_t depth, Int end, bool mayClip,
                              bool endsWithOperands)
     : k(k), e(k.e), left(left), right(right), depth(depth), end(end), mayClip(mayClip),
-      isCutByBoxes(!mayClip || endsWithOperands), leftBytes(left.shape(depth).bytes()), blockBytes(leftBytes + right.shape(depth).bytes()) {
-  int64_t groups = k.threads.sharing.threads / kWarpgroup;
-  Int group = groups == 1 ? e.integer(0) : *k.warp / (kWarpgroup / kWarp);
-  leftDescriptor = descriptorOf(left, k.ring() + group * (leftBytes / groups));
-  rightDescriptor = descriptorOf(right, k.ring() + leftBytes);
-}
-
-/// PTX ISA, "Matrix descriptor format": where the operand starts, how far it is from one panel to
-/// the next and from one 8 lines to the next, and which chunks trade places: those of StageShape,
-/// whose lines have 32, 64 or 128 bytes. Where a line is steps of the shared axis there are no
-/// panels, and the manual wants a 1.
-WarpgroupLoop::Descriptor WarpgroupLoop::descriptorOf(const Operand &operand, Int offset) const {
-  StageShape shape = operand.shape(depth);
-  int64_t lineBytes = shape.lineBytes();
-  uint64_t swizzle = lineBytes == 128 ? 1 : lineBytes == 64 ? 2 : 3;
-  int64_t leading = operand.isInnerShared ? 1 : shape.panelBytes() / kUnit;
-  Int place = e.sharedAddress(offset) % kAddressEnd / kUnit + (leading << 16);
-  return {e.narrow(place), static_cast<int64_t>(uint64_t(8 * lineBytes / kUnit) << 32 | swizzle << 62)};
-}
-
-SharedOperand WarpgroupLoop::operandAt(Value place, const Descriptor &descriptor, const Operand &operand) {
-  return {e.integer(arith::ExtUIOp::create(e, e.i64, place)) + descriptor.layout, operand.isInnerShared};
-}
-
-int64_t WarpgroupLoop::stepOf(const Operand &operand) const {
-  return operand.isInnerShared ? kSteps * CodeBuilder::bytesOf(operand.element()) : kSteps * operand.shape(depth).lineBytes();
-}
+      isCutByBoxes(!mayClip || endsWithOperands), leftBytes(left.shape(depth).bytes()), blockBytes(leftBytes + right.shape(depth).bytes()),
+      leftBlock(k, left, depth, k.ring() + rowsOfWarpgroup(k, leftBytes)), rightBlock(k, right, depth, k.ring() + leftBytes) {}
 
 static Value word(Emitter &e, int64_t value) { return e.constant(e.getI32IntegerAttr(value)); }
 
 Value WarpgroupLoop::multiplyBlock(Value slot, Value sums) {
   MmaType type = left.element().isF16() ? MmaType::F16 : MmaType::BF16;
-  Value stage = arith::MulIOp::create(e, slot, word(e, blockBytes / kUnit));
-  auto add = [&](Value place, Value units) { return arith::AddIOp::create(e, place, units); };
+  Value stage = arith::MulIOp::create(e, slot, word(e, blockBytes / kDescriptorUnit));
   // The places of the stage first: one addition for each operand is left to a product.
-  Value ofLeft = add(leftDescriptor.place, stage), ofRight = add(rightDescriptor.place, stage);
-  int64_t leftStep = stepOf(left) / kUnit, rightStep = stepOf(right) / kUnit;
+  WarpgroupBlock ofLeft = leftBlock.later(stage), ofRight = rightBlock.later(stage);
   e.fenceProducts();
-  for (int64_t step = 0; step < depth / kSteps; ++step)
-    sums = e.startProduct(type, operandAt(add(ofLeft, word(e, step * leftStep)), leftDescriptor, left),
-                          operandAt(add(ofRight, word(e, step * rightStep)), rightDescriptor, right), k.threads.sharing.columns, sums);
+  for (int64_t step = 0; step < depth / kProductSteps; ++step)
+    sums = e.startProduct(type, ofLeft.operandAt(step), ofRight.operandAt(step), k.threads.sharing.columns, sums);
   e.commitProducts();
   return sums;
 }
 
-void WarpgroupLoop::beginStages() {
-  k.finishStores();
-  e.fenceProxy(); // boxes may be copied to where this thread has written
-  // Whoever used this memory before is done, and has read what sums start from, even where nothing
-  // is added to them. The other block of a pair writes to it, too.
-  if (k.pair)
-    e.when(k.pair->isShared, [&] { e.clusterBarrier(); }, [&] { e.barrier(); });
-  else
-    e.barrier();
-}
-
 CodeBuilder::Values WarpgroupLoop::run(ValueRange start, Int first, const std::optional<TileLoop> &tiles) {
   Int count = divideUp(end - first, depth);
-  Value sums = gather(start);
+  Value sums = gatherSums(k, start);
   auto choose = [&](Value condition, auto then, auto otherwise) -> CodeBuilder::Values {
     return e.choose(condition, sums.getType(), [&]() -> CodeBuilder::Values { return {then()}; }, otherwise);
   };
   if (!tiles)
-    beginStages();
+    beginStages(k);
   CodeBuilder::Values last = choose(
       e.both(left.hasBoxes, right.hasBoxes), [&] { return runBoxes(sums, first, count, tiles); },
       [&] {
         if (tiles)
-          beginStages();
+          beginStages(k);
         if (k.isPadded(*left.view) && k.isPadded(*right.view))
           return choose(
               isLess(e.integer(0), count), [&] { return runPipelined(sums, first, count); }, [&]() -> CodeBuilder::Values { return {sums}; });
@@ -88,12 +44,12 @@ CodeBuilder::Values WarpgroupLoop::run(ValueRange start, Int first, const std::o
             e.both(areAligned, isLess(e.integer(0), count)), [&] { return runPipelined(sums, first, count); },
             [&]() -> CodeBuilder::Values { return {runUnaligned(sums, first, count)}; });
       });
-  return spread(last.front());
+  return spreadSums(k, last.front());
 }
 
 void WarpgroupLoop::askForFirst(Int first) {
   e.when(e.both(left.hasBoxes, right.hasBoxes), [&] {
-    beginStages();
+    beginStages(k);
     BoxCopies copies(k, left, right, depth);
     askForFirst(copies, copies.begin(), first, divideUp(end - first, depth));
   });
@@ -208,24 +164,5 @@ Value WarpgroupLoop::multiplyAlone(Stagers &stagers, Int shared, Value sums, boo
   Value next = multiplyBlock(word(e, 0), sums);
   e.waitForProducts(0);
   return next;
-}
-
-// ---- sums ---------------------------------------------------------------------------------------
-
-/// PTX ISA, "Register fragments for wgmma.mma_async", D: registers 4 j + 2 h + i are row slot h,
-/// column slot 2 j + i.
-static int64_t slotOf(int64_t place, int64_t columnSlots) { return place / 2 % 2 * columnSlots + place / 4 * 2 + place % 2; }
-
-Value WarpgroupLoop::gather(ValueRange values) {
-  CodeBuilder::Values registers;
-  for (int64_t place = 0, count = values.size(); place < count; ++place)
-    registers.push_back(values[slotOf(place, k.threads.sharing.columnSlots())]);
-  return e.pack(registers);
-}
-CodeBuilder::Values WarpgroupLoop::spread(Value sums) {
-  CodeBuilder::Values registers = e.unpack(sums), values(registers.size());
-  for (auto [place, value] : llvm::enumerate(registers))
-    values[slotOf(place, k.threads.sharing.columnSlots())] = value;
-  return values;
 }
 } // namespace logitile::cuda

@@ -3,6 +3,7 @@
 // warps are in MainLoop.h.
 #pragma once
 #include "compiler/Backends/NVPTX/TilesToCUDA/Products/BoxCopies.h"
+#include "compiler/Backends/NVPTX/TilesToCUDA/Products/Warpgroups.h"
 
 namespace logitile::cuda {
 /// The loop over tiles that contains a product. From one tile to the next, the right operand moves
@@ -27,7 +28,6 @@ public:
   void askForFirst(Int first);
 
 private:
-  void beginStages();
   void askForFirst(BoxCopies &copies, mlir::Value start, Int first, Int blocks);
   mlir::Value runBoxes(mlir::Value sums, Int first, Int count, const std::optional<TileLoop> &tiles);
   mlir::Value runPipelined(mlir::Value sums, Int first, Int count);
@@ -43,22 +43,6 @@ private:
   mlir::Value multiplyAlone(Stagers &stagers, Int shared, mlir::Value sums, bool areAligned);
   /// Starts the products of the block in stage 'slot' of the ring, as one group.
   mlir::Value multiplyBlock(mlir::Value slot, mlir::Value sums);
-  /// Tells tensor cores where an operand is and how it is laid out: two i32. The second is the same
-  /// for all stages.
-  struct Descriptor {
-    mlir::Value place; // in stage 0
-    int64_t layout;
-  };
-  /// The descriptor of an operand that is 'offset' bytes from the start of shared memory.
-  Descriptor descriptorOf(const Operand &operand, Int offset) const;
-  /// The operand with the layout of 'descriptor', but at 'place'.
-  SharedOperand operandAt(mlir::Value place, const Descriptor &descriptor, const Operand &operand);
-  /// Bytes from the first 16 steps of an operand to the next.
-  int64_t stepOf(const Operand &operand) const;
-  /// Converts the values of a tile to the order in which products of warpgroups have their sums;
-  /// 'spread' converts them back.
-  mlir::Value gather(mlir::ValueRange values);
-  CodeBuilder::Values spread(mlir::Value sums);
 
   KernelContext &k;
   Emitter &e;
@@ -67,6 +51,6 @@ private:
   const Int end;
   const bool mayClip, isCutByBoxes; // the second: boxes have zeros beyond 'end'
   const int64_t leftBytes, blockBytes; // of a stage: of the left operand, of both
-  Descriptor leftDescriptor, rightDescriptor;
+  const WarpgroupBlock leftBlock, rightBlock; // of stage 0
 };
 } // namespace logitile::cuda
