@@ -10,30 +10,25 @@ using namespace mlir;
 using namespace logitile;
 using namespace logitile::cuda;
 
-constexpr int64_t kMostColumns = 256; // of sums that fit the registers of a thread, with 64 rows for each warpgroup
-/// The same for f32: the sums of all tiles, and once more those of a block.
-constexpr int64_t kMostColumnsOfF32 = 384;
+/// Columns of a tile whose operands are f32: a thread has registers for its sums, those of a block
+/// and the numbers of the next block.
+constexpr int64_t kMostColumnsOfF32 = 128;
 
 static bool areFloats(ArrayRef<Type> operands) {
   return llvm::all_of(operands, [](Type operand) { return operand.isF32(); });
 }
 
-/// Whether the blocks of f32 operands and their planes fit the shared memory of a thread block.
-static bool fitPlanes(const Product &product, int64_t sharedBytes) {
-  int64_t columns = product.columns * (static_cast<int64_t>(product.operands.size()) + 1);
-  return columns <= kMostColumnsOfF32 && bytesOfPlanes(product.rows + product.columns, product.depth) <= sharedBytes;
-}
-
 /// Warpgroups multiply operands of 16 bits, or planes of f32: 64 rows of a tile each, in blocks of
-/// up to 64 steps that are a power of two. The sums of the tiles that a kernel makes at a time have
-/// to fit the registers of a thread, and each column of a tile needs a thread.
+/// a power of two steps, which are up to 128 bytes. The sums of the tiles that a kernel makes at a
+/// time have to fit the registers of a thread, and each column of a tile needs a thread.
 static bool suitsWarpgroups(const Product &product, int64_t sharedBytes) {
-  constexpr int64_t kMostRows = 256, kDeepest = 64;
+  constexpr int64_t kRows = 64, kMostRows = 256, kMostColumns = 256, kDeepest = 64;
   bool have16Bits = llvm::all_of(product.operands, [](Type operand) { return operand.getIntOrFloatBitWidth() == 16; });
+  bool haveFewFloats = areFloats(product.operands) && product.columns <= kMostColumnsOfF32 && product.depth <= kDeepest / 2 &&
+                       bytesOfPlanes(product.rows + product.columns, product.depth) <= sharedBytes;
   int64_t columns = product.columns * static_cast<int64_t>(product.operands.size());
-  bool fits = have16Bits ? columns <= kMostColumns : areFloats(product.operands) && fitPlanes(product, sharedBytes);
-  return fits && product.rows % kWarpgroupRows == 0 && product.rows <= kMostRows && product.columns <= 2 * product.rows &&
-         product.depth <= kDeepest && llvm::isPowerOf2_64(product.depth);
+  return (have16Bits || haveFewFloats) && product.rows % kRows == 0 && product.rows <= kMostRows && columns <= kMostColumns &&
+         product.columns <= 2 * product.rows && product.depth <= kDeepest && llvm::isPowerOf2_64(product.depth);
 }
 
 Algorithm GPUTarget::productAlgorithm(const Product &product) const {
@@ -45,16 +40,13 @@ Algorithm GPUTarget::productAlgorithm(const Product &product) const {
 
 int64_t GPUTarget::blocksTogether(Algorithm algorithm) const { return cuda::blocksTogether(algorithm); }
 
-/// Kernels that multiply f32 on GPUs with warpgroups have registers for the sums of a block beside
-/// those of all tiles. The rounds of random numbers take as many.
+/// Kernels that multiply f32 hold its planes or the sums of a block in registers, beside the sums of
+/// all tiles. The rounds of random numbers take as many.
 ColumnLimit GPUTarget::limitLogitColumns(const LogitTiles &tiles) const {
   if (!hasWarpgroups())
     return {};
-  bool isAlone = tiles.count == 1 && !tiles.drawsRandomNumbers;
-  if (areFloats(tiles.operands))
-    return {isAlone ? 192 : 128, "float32 is multiplied"};
-  if (llvm::any_of(tiles.operands, [](Type operand) { return operand.isF32(); })) // by single warps, which hold its planes
-    return {64, "float32 is multiplied beside other operands"};
+  if (llvm::any_of(tiles.operands, [](Type operand) { return operand.isF32(); }))
+    return {tiles.count > 1 ? 64 : kMostColumnsOfF32, "float32 is multiplied"};
   return tiles.drawsRandomNumbers ? ColumnLimit{128, "random numbers are drawn"} : ColumnLimit();
 }
 
@@ -62,10 +54,10 @@ ColumnLimit GPUTarget::limitLogitColumns(const LogitTiles &tiles) const {
 /// better: a tile takes as long as its columns, and some time for operands that all columns share.
 int64_t GPUTarget::gradientColumns(Type operand, int64_t hidden, int64_t most) const {
   constexpr int64_t kLeast = 128, kStep = 64, kShared = 32; // in columns
-  if (!hasWarpgroups())
+  if (!hasWarpgroups() || most <= kLeast)
     return most;
   if (operand.isF32())
-    most = std::min(most, kMostColumnsOfF32 / 2);
+    return kMostColumnsOfF32;
   auto cost = [&](int64_t columns) { return llvm::divideCeil(hidden, columns) * (columns + kShared); };
   int64_t best = most;
   for (int64_t columns = llvm::alignDown(most - 1, kStep); columns >= kLeast; columns -= kStep)

@@ -59,8 +59,8 @@ bool isOfWarpgroups(mlir::Operation *op);
 bool hasWarpgroups(KernelOp kernel);
 /// Whether 'op' is a product of warpgroups whose operands are f32, which threads split.
 bool isOfPlanes(mlir::Operation *op);
-/// The shared memory of such a product, whose operands have 'entries' in a tile together: a block
-/// of 'depth' steps as it is copied, and two of its planes.
+/// The shared memory of such a product, whose operands have 'entries' in a tile together: the
+/// planes of two blocks of 'depth' steps.
 int64_t bytesOfPlanes(int64_t entries, int64_t depth);
 /// Thread blocks that share the right operand of such a product: 2 where it is one of pairs, else
 /// 1. Those of a kernel make neighbouring steps of the first axis of its grid.

@@ -14,23 +14,28 @@ public:
   CodeBuilder::Values run(mlir::ValueRange start, Int first);
 
 private:
-  CodeBuilder::Values runBlocks(mlir::ValueRange start, Int first, Int count, bool areAligned);
-  /// Splits the chunks that this thread has copied to 'copied' into the planes of an operand in
-  /// 'slot' (i32). In slot 0 they begin at 'planes', and each has 'planeBytes'.
-  void split(const Stager &stager, Int copied, Int planes, int64_t planeBytes, mlir::Value slot);
-  /// Starts the products of the planes in 'slot' as one group, and returns their sums.
+  CodeBuilder::Values runBlocks(mlir::ValueRange start, Int first, Int count);
+  CodeBuilder::Values runElements(mlir::ValueRange start, Int first, Int count);
+  /// Splits a chunk of four numbers into planes. The first plane begins at 'planes' bytes from the
+  /// start of shared memory; each has 'planeBytes'.
+  void split(const Stager::Chunk &chunk, mlir::Value numbers, Int planes, int64_t planeBytes);
+  /// Starts the products of the planes in 'slot' (i32) as one group, and returns their sums.
   mlir::Value startProducts(mlir::Value slot);
+  /// 'sums' and what is added to them by 'products', for which it waits.
+  CodeBuilder::Values addProducts(mlir::ValueRange sums, mlir::Value products);
+  /// Before products: what this thread has split, and what the others have, may be read.
+  void sharePlanes();
   Int bytesBefore(mlir::Value slot) const;
+  mlir::Value word(int64_t number) const;
 
   KernelContext &k;
   Emitter &e;
   const Operand left, right;
   const int64_t depth;
   const Int end;
-  const bool mayClip;
-  // Bytes from the start of shared memory, of planes those in slot 0.
-  const Int leftCopy, rightCopy, leftPlanes, rightPlanes;
-  const int64_t slotBytes;                    // of the planes of both operands
-  const WarpgroupBlock leftBlock, rightBlock; // the first planes in slot 0
+  Stager toLeft, toRight;
+  const int64_t leftBytes, rightBytes, slotBytes; // of a plane of each operand, of all planes of both
+  const Int leftPlanes, rightPlanes;              // bytes from the start of shared memory, in slot 0
+  const WarpgroupBlock leftBlock, rightBlock;     // the first planes in slot 0
 };
 } // namespace logitile::cuda

@@ -41,12 +41,14 @@ Stager::Stager(KernelContext &k, const Operand &operand, int64_t depth, Int shar
 }
 
 void Stager::copy(Int shared, Int offset) {
-  e.when(isAligned, [&] { copyChunks(shared, offset); }, [&] { copyElements(shared, offset); });
-}
-
-void Stager::copyElements(Int shared, Int offset) {
-  Int threads = e.integer(k.threads.sharing.threads);
-  e.loop(e.thread(), e.integer(shape.count()), threads, [&](Int number) { copyElementsOf(chunkOf(number), shared, offset); });
+  auto copyElements = [&] {
+    e.loop(e.thread(), e.integer(shape.count()), e.integer(k.threads.sharing.threads), [&](Int number) {
+      Chunk chunk = chunkOf(number);
+      Place target = e.shared(offset + chunk.target, operand.element());
+      e.loop(e.integer(perChunk), [&](Int i) { e.store(loadElement(chunk, shared, i), e.at(target, i)); });
+    });
+  };
+  e.when(isAligned, [&] { copyChunks(shared, offset); }, copyElements);
 }
 
 Value Stager::hasChunk(int64_t round) const {
@@ -57,11 +59,6 @@ Value Stager::hasChunk(int64_t round) const {
 void Stager::copyChunks(Value from, Int shared, Int offset, Value isThere) {
   for (auto [round, source] : llvm::enumerate(sources))
     e.when(hasChunk(round), [&] { copySource(source, from, shared, offset, isThere); });
-}
-
-void Stager::visitChunks(function_ref<void(const Chunk &)> visit) const {
-  for (auto [round, source] : llvm::enumerate(sources))
-    e.when(hasChunk(round), [&] { visit(source.chunk); });
 }
 
 Place Stager::move(Value from, Int elements) const { return e.at({from, operand.element()}, elements); }
@@ -147,19 +144,63 @@ void Stager::copySource(const Source &source, Value from, Int shared, Int offset
   e.copyAsync(e.shared(offset + source.chunk.target, operand.element()), move(from, source.further), bytes);
 }
 
-void Stager::copyElementsOf(const Chunk &chunk, Int shared, Int offset) {
+Value Stager::loadElement(const Chunk &chunk, Int shared, Int number) const {
   bool inner = operand.isInnerShared;
-  Int row = (inner ? operand.first : shared) + chunk.line, column = (inner ? shared : operand.first) + chunk.chunk * perChunk;
+  Int row = (inner ? operand.first : shared) + chunk.line, column = (inner ? shared : operand.first) + chunk.chunk * perChunk + number;
   Int rowEnd = inner ? operand.end : sharedEnd, columnEnd = inner ? sharedEnd : operand.end;
   bool clipsRows = inner ? operand.mayClip : mayClipShared, clipsColumns = inner ? mayClipShared : operand.mayClip;
-  e.loop(e.integer(perChunk), [&](Int i) {
-    Value isInside = clipsRows ? isLess(row, rowEnd) : Value();
-    if (clipsColumns)
-      isInside = isInside ? e.both(isInside, isLess(column + i, columnEnd)) : isLess(column + i, columnEnd);
-    auto read = [&]() -> CodeBuilder::Values { return {e.load(k.windowOf(*operand.view, row, column + i))}; };
-    auto zero = [&]() -> CodeBuilder::Values { return {e.number(e.f32, 0)}; };
-    Value value = isInside ? e.choose(isInside, e.f32, read, zero)[0] : read()[0];
-    e.store(value, e.at(e.shared(offset + chunk.target, operand.element()), i));
+  Value isInside = clipsRows ? isLess(row, rowEnd) : Value();
+  if (clipsColumns)
+    isInside = isInside ? e.both(isInside, isLess(column, columnEnd)) : isLess(column, columnEnd);
+  auto read = [&]() -> CodeBuilder::Values { return {e.load(k.windowOf(*operand.view, row, column))}; };
+  auto zero = [&]() -> CodeBuilder::Values { return {e.number(e.f32, 0)}; };
+  return isInside ? e.choose(isInside, e.f32, read, zero)[0] : read()[0];
+}
+
+// ---- to be split --------------------------------------------------------------------------------
+
+static Type chunkType(Emitter &e, int64_t elements) { return VectorType::get(elements, e.f32); }
+
+CodeBuilder::Values Stager::loadChunks(Value from, Int shared, Value isThere, Value spare) const {
+  bool inner = operand.isInnerShared;
+  CodeBuilder::Values chunks;
+  for (const Source &source : sources) {
+    Value isInside = isThere, isBeforeEnd;
+    auto require = [&](Value condition) { isInside = e.both(isInside, condition); };
+    if (source.isInside)
+      require(source.isInside);
+    if (source.bytes)
+      require(isLess(e.integer(0), e.extend(source.bytes)));
+    Int column = shared + source.chunk.chunk * perChunk;
+    if (mayClipShared)
+      require(isBeforeEnd = inner ? isLess(column, sharedEnd) : isLess(shared + source.chunk.line, sharedEnd));
+    Value pointer = LLVM::SelectOp::create(e, isInside, move(from, source.further).pointer, spare);
+    Value loaded = e.loadAs(chunkType(e, perChunk), {pointer, operand.element()}, kVectorBytes);
+    if (mayClipShared) {
+      CodeBuilder::Values numbers;
+      for (int64_t i = 0; i < perChunk; ++i) {
+        Value isNumber = inner && i > 0 ? isLess(column + i, sharedEnd) : isBeforeEnd;
+        numbers.push_back(arith::SelectOp::create(e, isNumber, vector::ExtractOp::create(e, loaded, i), e.number(e.f32, 0)));
+      }
+      loaded = vector::FromElementsOp::create(e, chunkType(e, perChunk), numbers);
+    }
+    chunks.push_back(loaded);
+  }
+  return chunks;
+}
+
+void Stager::visitChunks(ArrayRef<Value> loaded, function_ref<void(const Chunk &, Value)> visit) const {
+  for (auto [round, source] : llvm::enumerate(sources))
+    e.when(hasChunk(round), [&] { visit(source.chunk, loaded[round]); });
+}
+
+void Stager::visitElements(Int shared, function_ref<void(const Chunk &, Value)> visit) const {
+  e.loop(e.thread(), e.integer(shape.count()), e.integer(k.threads.sharing.threads), [&](Int number) {
+    Chunk chunk = chunkOf(number);
+    CodeBuilder::Values numbers;
+    for (int64_t i = 0; i < perChunk; ++i)
+      numbers.push_back(loadElement(chunk, shared, e.integer(i)));
+    visit(chunk, vector::FromElementsOp::create(e, chunkType(e, perChunk), numbers));
   });
 }
 

@@ -1,5 +1,6 @@
 // Staging.h - copies one operand of a contraction from global to shared memory, and from there to
-// the registers of a warp. Products are in MainLoop.cpp.
+// the registers of a warp; or loads it to be split into planes. Products are in MainLoop.cpp and
+// PlaneLoop.cpp.
 #pragma once
 #include "compiler/Backends/NVPTX/TilesToCUDA/KernelContext.h"
 
@@ -74,8 +75,6 @@ public:
   /// no such block and nothing is read; null means that there is one. This needs no branch around
   /// the copies, so the assembler can place them between products.
   void copyChunks(mlir::Value from, Int shared, Int offset, mlir::Value isThere);
-  /// The same element by element, for an operand that need not be aligned.
-  void copyElements(Int shared, Int offset);
   /// A pointer to this thread's first chunk of the block that begins at entry `shared`.
   mlir::Value firstChunk(Int shared) const;
   /// That pointer for the next block.
@@ -88,8 +87,19 @@ public:
     Int target;        // bytes from the start of the block
     Int inPlane;       // of f32 in products of warpgroups: bytes from the start of a plane to what is made of the chunk
   };
-  /// Calls 'visit' with each chunk that this thread copies of a block.
-  void visitChunks(llvm::function_ref<void(const Chunk &)> visit) const;
+
+  // ---- of f32 that is split: a chunk is four numbers --------------------------------------------
+  /// Whether chunks may be loaded if the operand is aligned: none of them reaches past its row.
+  bool hasWholeChunks() const { return k.isPadded(*operand.view) || operand.view->extent(1) % perChunk == 0; }
+  /// Loads the chunks that copyChunks would copy, as vectors. Instead of what is not there, `spare`
+  /// is read: a pointer to a chunk that is. Numbers past the end of the shared axis become zeros;
+  /// other numbers that do not exist may be anything.
+  CodeBuilder::Values loadChunks(mlir::Value from, Int shared, mlir::Value isThere, mlir::Value spare) const;
+  int64_t chunks() const { return sources.size(); }
+  /// Calls 'visit' with each of these chunks.
+  void visitChunks(llvm::ArrayRef<mlir::Value> loaded, llvm::function_ref<void(const Chunk &, mlir::Value)> visit) const;
+  /// The same for an operand that need not be aligned, element by element.
+  void visitElements(Int shared, llvm::function_ref<void(const Chunk &, mlir::Value)> visit) const;
 
 private:
   /// A chunk that this thread copies from each block. These values are the same for all blocks, so
@@ -106,7 +116,7 @@ private:
   mlir::Value hasChunk(int64_t round) const;
   Place move(mlir::Value from, Int elements) const;
   void copySource(const Source &source, mlir::Value from, Int shared, Int offset, mlir::Value isThere);
-  void copyElementsOf(const Chunk &chunk, Int shared, Int offset);
+  mlir::Value loadElement(const Chunk &chunk, Int shared, Int number) const;
 
   KernelContext &k;
   Emitter &e;
