@@ -48,8 +48,8 @@ module attributes {logitile.request = #logitile.request<projections = [#logitile
   logitile.kernel @floats(%n: index from tokens, %x: !logitile.view<?x128xf32> from @x, %w: !logitile.view<512x128xf32> from @w,
                         %z: !logitile.view<?x512xf32> from @z) {
     scf.forall (%row, %column) = (0, 0) to (%n, 512) step (64, 64) {
-      // expected-error @+1 {{is 'using' wgmma with operands of f32; it takes bf16 and f16}}
-      %tile = logitile.project %x, %w at [%row, %column] by 32 using wgmma : !logitile.view<?x128xf32>, !logitile.view<512x128xf32> -> !logitile.tile<64x64xf32>
+      // expected-error @+1 {{goes 'by' 64 with operands of f32; wgmma takes blocks of 16 or 32 steps of them}}
+      %tile = logitile.project %x, %w at [%row, %column] by 64 using wgmma : !logitile.view<?x128xf32>, !logitile.view<512x128xf32> -> !logitile.tile<64x64xf32>
       logitile.store %tile to %z at [%row, %column] : !logitile.tile<64x64xf32> to !logitile.view<?x512xf32>
     }
   }

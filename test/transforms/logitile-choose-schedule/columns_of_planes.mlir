@@ -1,5 +1,5 @@
-// Kernels that multiply f32 on sm_90a have the planes of operands in registers, beside the sums of
-// all tiles: these have fewer columns.
+// Kernels that multiply f32 on sm_90a hold the sums of a block in registers, beside the sums of all
+// tiles: these have fewer columns.
 // DEFINE: %{schedule} = sed -e 's/$GRADIENTS/<hidden of "z">, <weight of "z">/; s/cpu:avx2/cuda:sm_90a/; s/$PLAN/mode = early, tokens = 4096, workspace = 1000000000, chunks = 0, accumulate = false/' %S/Inputs/square.mlir
 // RUN: %{schedule} | sed -e 's/$ELEMENT/f32/' | %schedule | FileCheck %s --check-prefix=ONE
 // ONE: logitile.launch "squares" from @sweep<{{.*}}TN = 128,

@@ -1,4 +1,5 @@
-// On sm_90a, warpgroups multiply operands of 16 bits, where tiles have rows and sums for them.
+// On sm_90a, warpgroups multiply operands of 16 bits and planes of f32, where tiles have rows and sums
+// for them.
 // DEFINE: %{early} = sed -e 's/$GRADIENTS/<hidden of "z">, <weight of "z">/; s/$PLAN/mode = early, tokens = 4096, workspace = 1000000000, chunks = 0, accumulate = false/; s/cpu:avx2/cuda:sm_90a/'
 // RUN: %{early} -e 's/$ELEMENT/bf16/' %S/Inputs/square.mlir | %schedule | FileCheck %s
 // RUN: %{early} -e 's/$ELEMENT/f16/' %S/Inputs/square.mlir | %schedule | FileCheck %s
@@ -9,8 +10,15 @@
 // CHECK: logitile.launch "z_hidden" {{.*}} using wgmma
 // CHECK: logitile.launch "z_weight" {{.*}}TN = 128, {{.*}} using wgmma
 
-// Not where operands have 32 bits, nor with tiles that they cannot cut, nor on sm_90.
-// RUN: %{early} -e 's/$ELEMENT/f32/' %S/Inputs/square.mlir | %schedule | FileCheck %s --check-prefixes=WARPS,FLOATS
+// Operands of f32 have half as many steps in a block, and tiles with fewer columns.
+// RUN: %{early} -e 's/$ELEMENT/f32/' %S/Inputs/square.mlir | %schedule | FileCheck %s --check-prefix=FLOATS
+// FLOATS: logitile.launch "squares" from @sweep<GROUP = 1, TK = 32, TM = 128, TN = 128, {{.*}} using wgmma
+// FLOATS: logitile.launch "z_hidden" {{.*}}TK = 32,{{.*}} using wgmma
+// FLOATS: logitile.launch "z_weight" {{.*}}TK = 32,{{.*}} using wgmma
+
+// Not with tiles that they cannot cut, nor on sm_90. Blocks of f32 have at most 32 steps: planes of
+// more do not fit shared memory.
+// RUN: %{early} -e 's/$ELEMENT/f32/; s/threads = 4/threads = 4, tiles = {TKproject = 64}/' %S/Inputs/square.mlir | %schedule | FileCheck %s --check-prefix=WARPS
 // RUN: %{early} -e 's/$ELEMENT/bf16/; s/threads = 4/threads = 4, tiles = {TM = 32}/' %S/Inputs/square.mlir | %schedule | FileCheck %s --check-prefix=WARPS
 // RUN: %{early} -e 's/$ELEMENT/bf16/; s/threads = 4/threads = 4, tiles = {TN = 288}/' %S/Inputs/square.mlir | %schedule | FileCheck %s --check-prefix=WARPS
 // RUN: %{early} -e 's/$ELEMENT/bf16/; s/threads = 4/threads = 4, tiles = {TKproject = 48}/' %S/Inputs/square.mlir | %schedule | FileCheck %s --check-prefix=WARPS
@@ -28,10 +36,6 @@
 // SOME: logitile.launch "squares" from @sweep{{.*}} using mma_sync
 // SOME: logitile.launch "z_weight" {{.*}} using wgmma_pairs
 // NONE: has no product for clusters of 2 blocks: they share operands of 16 bits, and have tiles of a multiple of 64 rows; take cluster=1
-
-// Deep blocks are for operands that lie in shared memory. Those of f32 lie in registers.
-// FLOATS: logitile.launch "z_hidden" {{.*}}TK = 16,
-// FLOATS: logitile.launch "z_weight" {{.*}}TK = 16,
 
 // Tiles of gradients have the columns with which the hidden axis takes the least time: 4096 is 16 x
 // 256, 2880 is 15 x 192. Those of f32 have at most 128.

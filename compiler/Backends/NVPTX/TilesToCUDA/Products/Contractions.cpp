@@ -31,11 +31,11 @@ static LogicalResult checkDepth(Operation *op, Type element, int64_t depth) {
     return op->emitOpError() << "goes 'by' " << depth << "; tensor cores take 16 steps at a time";
   if (!isOfWarpgroups(op))
     return success();
-  int64_t deepest = element.isF32() ? 32 : 64;
-  if (llvm::isPowerOf2_64(depth) && depth <= deepest)
+  bool isFloat = element.isF32();
+  if (llvm::isPowerOf2_64(depth) && depth <= (isFloat ? 32 : 64))
     return success();
-  return op->emitOpError() << "goes 'by' " << depth << " with operands of " << element << "; wgmma takes blocks of 16, 32"
-                           << (element.isF32() ? " steps of f32" : " or 64 steps");
+  return op->emitOpError() << "goes 'by' " << depth << " with operands of " << element << "; wgmma takes blocks of "
+                           << (isFloat ? "16 or 32" : "16, 32 or 64") << " steps of them";
 }
 
 /// Tensor cores make both sides of a tile.

@@ -29,17 +29,11 @@ CodeBuilder::Values PlaneLoop::run(ValueRange start, Int first) {
 /// After the last block there is none: what is split then is not multiplied. This needs no branch.
 CodeBuilder::Values PlaneLoop::runBlocks(ValueRange start, Int first, Int count) {
   Value blocks = e.narrow(count);
-  // The first chunks of the tile are there.
-  auto spareOf = [&](const Operand &operand) {
-    bool inner = operand.isInnerShared;
-    return k.windowOf(*operand.view, inner ? operand.first : first, inner ? first : operand.first).pointer;
-  };
-  Value leftSpare = spareOf(left), rightSpare = spareOf(right);
   auto load = [&](Value block, ValueRange from) {
     Int shared = first + e.extend(block) * depth;
     Value isThere = arith::CmpIOp::create(e, arith::CmpIPredicate::slt, block, blocks);
-    CodeBuilder::Values loaded = toLeft.loadChunks(from[0], shared, isThere, leftSpare);
-    llvm::append_range(loaded, toRight.loadChunks(from[1], shared, isThere, rightSpare));
+    CodeBuilder::Values loaded = toLeft.loadChunks(from[0], shared, isThere);
+    llvm::append_range(loaded, toRight.loadChunks(from[1], shared, isThere));
     return loaded;
   };
   auto splitLoaded = [&](ArrayRef<Value> loaded, Value slot) {

@@ -161,32 +161,35 @@ Value Stager::loadElement(const Chunk &chunk, Int shared, Int number) const {
 
 static Type chunkType(Emitter &e, int64_t elements) { return VectorType::get(elements, e.f32); }
 
-CodeBuilder::Values Stager::loadChunks(Value from, Int shared, Value isThere, Value spare) const {
-  bool inner = operand.isInnerShared;
+/// The assembler makes the branches predicates of the loads.
+CodeBuilder::Values Stager::loadChunks(Value from, Int shared, Value isThere) const {
   CodeBuilder::Values chunks;
+  Type type = chunkType(e, perChunk);
   for (const Source &source : sources) {
-    Value isInside = isThere, isBeforeEnd;
-    auto require = [&](Value condition) { isInside = e.both(isInside, condition); };
-    if (source.isInside)
-      require(source.isInside);
-    if (source.bytes)
-      require(isLess(e.integer(0), e.extend(source.bytes)));
-    Int column = shared + source.chunk.chunk * perChunk;
-    if (mayClipShared)
-      require(isBeforeEnd = inner ? isLess(column, sharedEnd) : isLess(shared + source.chunk.line, sharedEnd));
-    Value pointer = LLVM::SelectOp::create(e, isInside, move(from, source.further).pointer, spare);
-    Value loaded = e.loadAs(chunkType(e, perChunk), {pointer, operand.element()}, kVectorBytes);
-    if (mayClipShared) {
-      CodeBuilder::Values numbers;
-      for (int64_t i = 0; i < perChunk; ++i) {
-        Value isNumber = inner && i > 0 ? isLess(column + i, sharedEnd) : isBeforeEnd;
-        numbers.push_back(arith::SelectOp::create(e, isNumber, vector::ExtractOp::create(e, loaded, i), e.number(e.f32, 0)));
-      }
-      loaded = vector::FromElementsOp::create(e, chunkType(e, perChunk), numbers);
-    }
-    chunks.push_back(loaded);
+    auto load = [&]() -> CodeBuilder::Values { return {e.loadAs(type, move(from, source.further), kVectorBytes)}; };
+    auto zeros = [&]() -> CodeBuilder::Values { return {e.number(type, 0)}; };
+    Value loaded = e.choose(e.both(isThere, hasEntries(source, shared)), type, load, zeros)[0];
+    chunks.push_back(operand.isInnerShared && mayClipShared ? clip(loaded, shared + source.chunk.chunk * perChunk) : loaded);
   }
   return chunks;
+}
+
+/// Whether (i1) there are entries of the chunk in the block that begins at entry `shared`.
+Value Stager::hasEntries(const Source &source, Int shared) const {
+  Value isInside = source.isInside ? source.isInside : e.truth(true);
+  if (source.bytes)
+    isInside = e.both(isInside, isLess(e.integer(0), e.extend(source.bytes)));
+  if (!mayClipShared)
+    return isInside;
+  return e.both(isInside, isLess(operand.isInnerShared ? shared + source.chunk.chunk * perChunk : shared + source.chunk.line, sharedEnd));
+}
+
+/// The numbers of a chunk that begins at entry 'first' of the shared axis, with zeros past its end.
+Value Stager::clip(Value loaded, Int first) const {
+  CodeBuilder::Values numbers;
+  for (int64_t i = 0; i < perChunk; ++i)
+    numbers.push_back(arith::SelectOp::create(e, isLess(first + i, sharedEnd), vector::ExtractOp::create(e, loaded, i), e.number(e.f32, 0)));
+  return vector::FromElementsOp::create(e, loaded.getType(), numbers);
 }
 
 void Stager::visitChunks(ArrayRef<Value> loaded, function_ref<void(const Chunk &, Value)> visit) const {

@@ -91,10 +91,9 @@ public:
   // ---- of f32 that is split: a chunk is four numbers --------------------------------------------
   /// Whether chunks may be loaded if the operand is aligned: none of them reaches past its row.
   bool hasWholeChunks() const { return k.isPadded(*operand.view) || operand.view->extent(1) % perChunk == 0; }
-  /// Loads the chunks that copyChunks would copy, as vectors. Instead of what is not there, `spare`
-  /// is read: a pointer to a chunk that is. Numbers past the end of the shared axis become zeros;
-  /// other numbers that do not exist may be anything.
-  CodeBuilder::Values loadChunks(mlir::Value from, Int shared, mlir::Value isThere, mlir::Value spare) const;
+  /// Loads the chunks that copyChunks would copy, as vectors. What is not there is zeros. But in
+  /// padding of the outer axis, numbers may be anything.
+  CodeBuilder::Values loadChunks(mlir::Value from, Int shared, mlir::Value isThere) const;
   int64_t chunks() const { return sources.size(); }
   /// Calls 'visit' with each of these chunks.
   void visitChunks(llvm::ArrayRef<mlir::Value> loaded, llvm::function_ref<void(const Chunk &, mlir::Value)> visit) const;
@@ -116,6 +115,8 @@ private:
   mlir::Value hasChunk(int64_t round) const;
   Place move(mlir::Value from, Int elements) const;
   void copySource(const Source &source, mlir::Value from, Int shared, Int offset, mlir::Value isThere);
+  mlir::Value hasEntries(const Source &source, Int shared) const;
+  mlir::Value clip(mlir::Value loaded, Int first) const;
   mlir::Value loadElement(const Chunk &chunk, Int shared, Int number) const;
 
   KernelContext &k;
