@@ -48,7 +48,7 @@ module attributes {logitile.request = #logitile.request<projections = [#logitile
   logitile.kernel @floats(%n: index from tokens, %x: !logitile.view<?x128xf32> from @x, %w: !logitile.view<512x128xf32> from @w,
                         %z: !logitile.view<?x512xf32> from @z) {
     scf.forall (%row, %column) = (0, 0) to (%n, 512) step (64, 64) {
-      // expected-error @+1 {{goes 'by' 64 with operands of f32; wgmma takes blocks of 16 or 32 steps of them}}
+      // expected-error @+1 {{goes 'by' 64 with operands of 'f32'; wgmma takes blocks of 16 or 32 steps of them}}
       %tile = logitile.project %x, %w at [%row, %column] by 64 using wgmma : !logitile.view<?x128xf32>, !logitile.view<512x128xf32> -> !logitile.tile<64x64xf32>
       logitile.store %tile to %z at [%row, %column] : !logitile.tile<64x64xf32> to !logitile.view<?x512xf32>
     }
@@ -62,7 +62,7 @@ module attributes {logitile.request = #logitile.request<projections = [#logitile
   logitile.kernel @depth(%n: index from tokens, %x: !logitile.view<?x128xbf16> from @x, %w: !logitile.view<512x128xbf16> from @w,
                         %z: !logitile.view<?x512xf32> from @z) {
     scf.forall (%row, %column) = (0, 0) to (%n, 512) step (64, 64) {
-      // expected-error @+1 {{goes 'by' 128; wgmma takes blocks of 16, 32 or 64 steps}}
+      // expected-error @+1 {{goes 'by' 128 with operands of 'bf16'; wgmma takes blocks of 16, 32 or 64 steps of them}}
       %tile = logitile.project %x, %w at [%row, %column] by 128 using wgmma : !logitile.view<?x128xbf16>, !logitile.view<512x128xbf16> -> !logitile.tile<64x64xf32>
       logitile.store %tile to %z at [%row, %column] : !logitile.tile<64x64xf32> to !logitile.view<?x512xf32>
     }

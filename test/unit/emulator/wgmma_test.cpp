@@ -192,6 +192,17 @@ TEST(EmulatorWgmma, productsAddToSumsUnderWay) {
   EXPECT_EQ(report.parties[0].action, "uses a sum of a wgmma");
 }
 
+TEST(EmulatorWgmma, productsThatDoNotAdd) {
+  // Nothing reads what their registers held: sums that have gone into a later product.
+  Multiplication product;
+  WgmmaText alone = product.text;
+  alone.adds = "0";
+  const std::string body = kFence + product.text.first("c") + kCommit + waitFor(0) + kFence + product.text.next("d", "c") + kCommit +
+                           waitFor(0) + kFence + alone.next("e", "c") + kCommit + waitFor(0) + product.text.store("e");
+  product.harness(kernel(body)).runClean();
+  product.expect(1);
+}
+
 TEST(EmulatorWgmma, sumsThatGoThroughALoop) {
   Multiplication product;
   const std::string type = product.text.structType();
