@@ -342,6 +342,17 @@ TEST_F(CudaTest, GridsHaveLimits) {
   EXPECT_EQ(textOf(status), "a grid of 2147483648 blocks is larger than GPUs allow; give 'chunks'");
   EXPECT_TRUE((*call)->launch(first((int64_t(1) << 31) - 1)).isOk());
 }
+TEST_F(CudaTest, GridsAreWholeClusters) {
+  LaunchPlan given = planFor("sm_90a");
+  const std::string directive = ".maxntid 128, 1, 1\n";
+  given.code.insert(given.code.find(directive) + directive.size(), ".reqnctapercluster 2, 1, 1\n");
+  setCapability("9.0");
+  load(given);
+  Result<std::unique_ptr<DeviceCall>> call = start();
+  ASSERT_TRUE(call.isOk()) << textOf(call.status());
+  EXPECT_TRUE((*call)->launch(first(4)).isOk());
+  EXPECT_TEXT((*call)->launch(first(3)), "cuLaunchKernel fails with CUDA_ERROR_INVALID_CLUSTER_SIZE");
+}
 TEST_F(CudaTest, LaunchesAreTimedByTheDevice) {
   load(planFor("sm_80"));
   Result<std::unique_ptr<DeviceCall>> call = start();

@@ -29,6 +29,7 @@ enum : uint32_t {
   kNotFound = 500,
   kContextIsDestroyed = 709,
   kCaptureUnsupported = 900,
+  kInvalidClusterSize = 912,
 };
 constexpr struct {
   uint32_t code;
@@ -48,6 +49,7 @@ constexpr struct {
     {700, "CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access was encountered"},
     {kContextIsDestroyed, "CUDA_ERROR_CONTEXT_IS_DESTROYED", "context is destroyed"},
     {kCaptureUnsupported, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED", "operation not permitted when stream is capturing"},
+    {kInvalidClusterSize, "CUDA_ERROR_INVALID_CLUSTER_SIZE", "invalid cluster configuration"},
 };
 
 const std::string kNativeHead = "native code for sm_";
@@ -70,6 +72,7 @@ struct CUfunc_st {
   std::string name;
   size_t parameters = 0;
   int fixedSharedBytes = 0, threads = kThreadsPerBlock, dynamicSharedBytes = kSharedBytes;
+  int cluster = 1; // blocks along x
 };
 struct CUlinkState_st {
   bool isAlive = true;
@@ -386,7 +389,8 @@ int numberAfter(const std::string &text, const std::string &what) {
   return at == std::string::npos ? 0 : std::atoi(text.c_str() + at + what.size());
 }
 
-/// What the runtime asks of kernels of PTX text: parameters, static shared memory, largest block.
+/// What the runtime asks of kernels of PTX text: parameters, static shared memory, largest block,
+/// clusters.
 void readKernels(Module module, const std::string &ptx) {
   const std::string entry = ".visible .entry ";
   for (size_t at = ptx.find(entry); at != std::string::npos;) {
@@ -400,6 +404,7 @@ void readKernels(Module module, const std::string &ptx) {
       ++function->parameters;
     int most = std::max(numberAfter(directives, ".maxntid "), numberAfter(directives, ".reqntid "));
     function->threads = most > 0 ? most : kThreadsPerBlock;
+    function->cluster = std::max(numberAfter(directives, ".reqnctapercluster "), 1);
     if (size_t shared = code.find(".shared .align"); shared != std::string::npos)
       function->fixedSharedBytes = numberAfter(code.substr(shared, code.find(';', shared) - shared), "[");
     function->dynamicSharedBytes = kSharedBytes - function->fixedSharedBytes;
@@ -544,6 +549,8 @@ static Code launch(Entered &call, Function function, Launch made, void **paramet
     return call.wrong("function, stream and current context are not of one context", kInvalidHandle);
   if (made.grid < 1 || made.grid > INT32_MAX || made.block < 1 || made.block > static_cast<unsigned>(function->threads))
     return call.wrong("a grid of " + std::to_string(made.grid) + " blocks of " + std::to_string(made.block), kInvalidValue);
+  if (made.grid % static_cast<unsigned>(function->cluster) != 0)
+    return error(kInvalidClusterSize);
   if (made.sharedBytes > static_cast<unsigned>(function->dynamicSharedBytes))
     return call.wrong(std::to_string(made.sharedBytes) + " bytes of dynamic shared memory are not allowed", kInvalidValue);
   for (size_t i = 0; i < function->parameters; ++i)
