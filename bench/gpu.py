@@ -1,9 +1,10 @@
 """Measures steps of training (loss and both gradients) of cross entropy on a GPU, beside torch.
 
 The floor is what cuBLAS needs for three products of stored logits, Z = X Wᵀ, dX = G W, dW = Gᵀ X,
-measured in the same rounds. Contenders take turns in every round; medians over rounds go to
-OUT.json and a table. A contender whose loss or gradients are not those of torch's eager step is an
-error.
+measured in the same rounds. On a GPU with products of warpgroups, other kernels take part: those of
+single warps (mma.sync), and pairs of thread blocks that share an operand. They show whether the
+compiler's choice is right. Contenders take turns in every round; medians over rounds go to OUT.json
+and a table. A contender whose loss or gradients are not those of torch's eager step is an error.
 """
 
 from __future__ import annotations
@@ -27,8 +28,18 @@ SHAPES = [
     (2048, 768, 50257), (16384, 2048, 32768), (8192, 4096, 128256), (4096, 8192, 128256),
     (16384, 3072, 153600), (16384, 2048, 256128), (16384, 2048, 262144), (16384, 4096, 151936),
 ]  # fmt: skip
-FLOOR = "cuBLAS"
+FLOOR, OURS = "cuBLAS", "logitile"
+# Options of heads with other kernels than those that the compiler chooses. Pairs of thread blocks
+# share operands of 16 bits only.
+VARIANTS = {"mma.sync": {"backend": "cuda:sm_90"}, "pairs": {"tiles": "cluster=2"}}
 Step = Callable[[], torch.Tensor | None]
+
+
+def variants(target: str, dtype: torch.dtype) -> list[str]:
+    """The VARIANTS that a device has, whose target is such as "cuda:sm_90a"."""
+    if target.partition(":")[2] != "sm_90a":
+        return []
+    return ["mma.sync"] if dtype == torch.float32 else ["mma.sync", "pairs"]
 
 
 class Case:
@@ -36,25 +47,29 @@ class Case:
 
     Args:
         shape: tokens, hidden size, vocabulary.
+        dtype: of hidden states and weight.
         device: "cuda" or "cpu".
     """
 
-    def __init__(self, shape: tuple[int, int, int], device: str) -> None:
+    def __init__(self, shape: tuple[int, int, int], dtype: torch.dtype, device: str) -> None:
         tokens, hidden, vocab = shape
         torch.compiler.reset()  # it compiles a function for few shapes only
         torch.manual_seed(0)
-        make = functools.partial(torch.randn, device=device, dtype=torch.bfloat16)
+        make = functools.partial(torch.randn, device=device, dtype=dtype)
         self.hidden = make(tokens, hidden).requires_grad_()
         self.weight = (make(vocab, hidden) / hidden**0.5).requires_grad_()
         self.target = torch.randint(vocab, (tokens,), device=device)
         self.shape, self.device = shape, device
-        head, compiled = lt.jit(lt.losses.cross_entropy), torch.compile(eager_loss, dynamic=False)
+        compiled = torch.compile(eager_loss, dynamic=False)
+        heads = {OURS: lt.jit(lt.losses.cross_entropy)}
+        if device == "cuda":
+            for name in variants(_native.device_target("cuda"), dtype):
+                heads[name] = lt.jit(lt.losses.cross_entropy, **VARIANTS[name])
         self.contenders: dict[str, Step] = {
             FLOOR: self.products,
             "torch eager": functools.partial(self.step, eager_loss),
             "torch.compile": functools.partial(self.step, compiled),
-            "logitile": functools.partial(self.step, lambda x, w, y: head(x, w, target=y)),
-        }
+        } | {name: functools.partial(self.step, with_target(head)) for name, head in heads.items()}
 
     def step(self, loss_of: Callable[..., torch.Tensor]) -> torch.Tensor:
         self.hidden.grad = self.weight.grad = None
@@ -84,6 +99,10 @@ class Case:
         """Loss and gradients of one step."""
         loss = self.contenders[name]()
         return [loss, self.hidden.grad, self.weight.grad]
+
+
+def with_target(head: lt.Head) -> Callable[..., torch.Tensor]:
+    return lambda hidden, weight, target: head(hidden, weight, target=target)
 
 
 def eager_loss(hidden: torch.Tensor, weight: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
@@ -135,9 +154,9 @@ def peak(device: str) -> int:
     return 0 if device == "cpu" else torch.cuda.max_memory_allocated()
 
 
-def measure(shape: tuple[int, int, int], device: str, rounds: int) -> dict[str, object]:
+def measure(shape: tuple[int, int, int], dtype: torch.dtype, device: str, rounds: int) -> dict[str, object]:
     """Medians over rounds in which contenders take turns."""
-    case = Case(shape, device)
+    case = Case(shape, dtype, device)
     peaks, distances, absent = warm_up(case)
     names = [FLOOR, *peaks]
     times: dict[str, list[float]] = {name: [] for name in names}
@@ -148,6 +167,7 @@ def measure(shape: tuple[int, int, int], device: str, rounds: int) -> dict[str, 
     medians = {name: statistics.median(taken) for name, taken in times.items()}
     return {
         "shape": shape,
+        "dtype": str(dtype).removeprefix("torch."),
         "ms": {name: 1e3 * taken for name, taken in medians.items()},
         "ms_range": {name: [1e3 * min(taken), 1e3 * max(taken)] for name, taken in times.items()},
         "share_of_floor": {name: medians[FLOOR] / taken for name, taken in medians.items()},
@@ -160,7 +180,7 @@ def measure(shape: tuple[int, int, int], device: str, rounds: int) -> dict[str, 
 
 def table(results: list[dict[str, object]]) -> str:
     """Times, shares of the floor and peak memory, a line for each shape."""
-    names = ["torch eager", "torch.compile", "logitile"]
+    names = [name for name in (*results[0]["ms"], *results[0]["absent"]) if name != FLOOR]
     lines = [f"{'N, D, V':22} {'cuBLAS':>18} " + " ".join(f"{name:>26}" for name in names)]
     for r in results:
         cells = [f"{r['ms'][FLOOR]:9.2f} ms {r['floor_tflops']:4.0f} TF"]
@@ -189,6 +209,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda", help="cpu: tries this script")
     parser.add_argument("--shapes", nargs="+", metavar="N,D,V", help="others than those of models in use")
+    parser.add_argument("--dtype", choices=["bfloat16", "float16", "float32"], default="bfloat16")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--seconds", type=float, default=240, help="no shape is begun after these")
     parser.add_argument(
@@ -202,7 +223,7 @@ def main() -> int:
             print(f"{shape} and those after it are left out: {arguments.seconds:.0f} s are over")
             break
         print(f"{shape} ...", flush=True)
-        results.append(measure(shape, arguments.device, arguments.rounds))
+        results.append(measure(shape, getattr(torch, arguments.dtype), arguments.device, arguments.rounds))
         arguments.out.parent.mkdir(parents=True, exist_ok=True)
         report = {"machine": machine(arguments.device), "rounds": arguments.rounds, "shapes": results}
         arguments.out.with_suffix(".json").write_text(json.dumps(report, indent=1) + "\n")
@@ -212,7 +233,10 @@ def main() -> int:
     if far:
         print(f"results are further than 0.02 from those of torch eager: {'; '.join(far)}")
         return 1
-    shares = [f"{r['share_of_floor']['logitile']:.0%}" for r in results if "logitile" in r["ms"]]
+    for name in [name for name in results[0]["ms"] if name in VARIANTS]:
+        ratios = [f"{r['ms'][name] / r['ms'][OURS]:.2f}" for r in results if {name, OURS} <= r["ms"].keys()]
+        print(f"{name}: {', '.join(ratios)} of the time of the kernels that the compiler chooses")
+    shares = [f"{r['share_of_floor'][OURS]:.0%}" for r in results if OURS in r["ms"]]
     print(f"logitile runs at {', '.join(shares)} of the floor")
     return 0
 

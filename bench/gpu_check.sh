@@ -69,7 +69,7 @@ if [ -n "$missing" ]; then
   skip "numbers of all suites" "not installed:$missing"
 else
   workers=$(( $(nproc) < 6 ? $(nproc) : 6 ))
-  suites="test/e2e/gpu/test_emulator.py test/e2e/numbers/test_corners.py" seconds=300
+  suites="test/e2e/gpu/test_emulator.py test/e2e/gpu/test_warpgroups.py test/e2e/numbers/test_corners.py" seconds=400
   if [ "${LOGITILE_TEST_FULL:-0}" = 1 ]; then
     suites="$suites test/e2e/numbers/test_canaries.py test/e2e/numbers/test_chunk_parity.py" seconds=3600
   fi
@@ -84,8 +84,11 @@ else
 fi
 if [ -n "$gpu" ]; then
   step "benchmark" 600 "$PYTHON" bench/gpu.py --out results/gpu
+  step "benchmark, float32" 300 "$PYTHON" bench/gpu.py --dtype float32 --seconds 60 --out results/gpu-float32 \
+    --shapes 2048,768,50257 8192,4096,128256
 else
   skip "benchmark" "$no_gpu"
+  skip "benchmark, float32" "$no_gpu"
 fi
 
 printf '\n==== steps, %s s in all\n' $(( $(date +%s) - started ))
