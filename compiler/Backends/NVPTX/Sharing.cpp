@@ -64,7 +64,7 @@ bool hasWarpgroups(KernelOp kernel) {
   return kernel.walk([](Operation *op) { return isOfWarpgroups(op) ? WalkResult::interrupt() : WalkResult::advance(); }).wasInterrupted();
 }
 bool isOfPlanes(Operation *op) {
-  return isOfWarpgroups(op) && cast<ViewType>(op->getOperand(0).getType()).getElement().isF32();
+  return isa<ProjectOp, ContractOp>(op) && cast<ViewType>(op->getOperand(0).getType()).getElement().isF32();
 }
 
 int64_t bytesOfPlanes(int64_t entries, int64_t depth) {

@@ -57,7 +57,7 @@ std::optional<Algorithm> algorithmOf(mlir::Operation *op);
 /// Whether 'op' is a product of warpgroups.
 bool isOfWarpgroups(mlir::Operation *op);
 bool hasWarpgroups(KernelOp kernel);
-/// Whether 'op' is a product of warpgroups whose operands are f32, which threads split.
+/// Whether 'op' is a product whose operands are f32, which threads split into planes.
 bool isOfPlanes(mlir::Operation *op);
 /// The shared memory of such a product, whose operands have 'entries' in a tile together: the
 /// planes of two blocks of 'depth' steps.

@@ -65,7 +65,7 @@ static FailureOr<Operand> makeOperand(KernelContext &k, Operation *op, const Vie
   Int warpFirst = isRight ? k.threads.warpColumn * sharing.blockColumns() : k.threads.warpRow * sharing.blockRows();
   Operand operand{&view, k.scalar(first), *end, outer, k.mayClip(view, dim, first, outer), /*isInnerShared=*/dim == 0, warpFirst,
                   isOfWarpgroups(op), {}, {}, k.e.integer(0), false};
-  if (operand.isOfWarpgroups && !operand.isSplit())
+  if (operand.isOfWarpgroups && !operand.isFloat())
     bindBoxes(k, op, operand, /*endsWithTokens=*/ShapedType::isDynamic(view.extent(dim)), isRight);
   return operand;
 }
@@ -163,16 +163,18 @@ struct SharedAxis {
 static Tile multiply(KernelContext &k, Operation *op, const Operand &left, const Operand &right, const SharedAxis &axis,
                      const std::optional<Plus> &plus, const std::optional<TileLoop> &tiles = std::nullopt) {
   auto type = cast<TileType>(op->getResult(0).getType());
+  if (isOfWarpgroups(op) && left.isFloat()) {
+    CodeBuilder::Values sums = PlaneLoop(k, left, right, axis.depth, axis.end, axis.mayClip).run(zerosOf(k, type), axis.first);
+    return Tile{type, plus ? addTo(k, type, sums, *plus) : sums, {}};
+  }
   if (isOfWarpgroups(op)) {
-    if (left.isSplit()) {
-      CodeBuilder::Values sums = PlaneLoop(k, left, right, axis.depth, axis.end, axis.mayClip).run(zerosOf(k, type), axis.first);
-      return Tile{type, plus ? addTo(k, type, sums, *plus) : sums, {}};
-    }
     WarpgroupLoop loop(k, left, right, axis.depth, axis.end, axis.mayClip, axis.endsWithOperands);
     CodeBuilder::Values sums = loop.run(zerosOf(k, type), axis.first, tiles);
     return Tile{type, plus ? addTo(k, type, sums, *plus) : sums, {}};
   }
   CodeBuilder::Values start = plus ? startOf(k, type, *plus) : zerosOf(k, type);
+  if (left.isFloat())
+    return Tile{type, PlaneLoop(k, left, right, axis.depth, axis.end, axis.mayClip).run(start, axis.first), {}};
   return Tile{type, MainLoop(k, left, right, axis.depth, axis.end, axis.mayClip).run(start, axis.first), {}};
 }
 

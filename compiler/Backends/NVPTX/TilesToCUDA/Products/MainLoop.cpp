@@ -21,14 +21,12 @@ void MainLoop::copy(Int shared, Value isThere, Int offset, ValueRange from) {
   e.commitCopies();
 }
 
-/// Fragments of 16 bits are read from shared memory one step before their products, so that tensor
-/// cores need not wait for them. The three planes of f32 would need too many registers for that.
-/// Copies of a later block stand after the first reads, so that products of the first step run
+/// Fragments are read from shared memory one step before their products, so that tensor cores need
+/// not wait for them. Copies of a later block stand after the first reads, so that products of the first step run
 /// beside them. Pointers to blocks move on before a block is copied, long after the copies of the
 /// one before have read them: a copy holds its address for as long as it waits for the memory pipe.
 CodeBuilder::Values MainLoop::runPipelined(ValueRange start, Int first, Int count) {
   int64_t stages = k.stages, bytes = blockBytes();
-  bool readsAhead = !left.isFloat();
   auto firstChunks = [&](Int block) -> CodeBuilder::Values {
     return {toLeft.firstChunk(first + block * depth), toRight.firstChunk(first + block * depth)};
   };
@@ -41,8 +39,7 @@ CodeBuilder::Values MainLoop::runPipelined(ValueRange start, Int first, Int coun
   CodeBuilder::Values carried = firstChunks(e.integer(stages - 2));
   auto word = [&](int64_t number) -> Value { return e.constant(e.getI32IntegerAttr(number)); };
   carried.push_back(word(0));
-  if (readsAhead)
-    llvm::append_range(carried, flatten(read(0, k.ring())));
+  llvm::append_range(carried, flatten(read(0, k.ring())));
   size_t others = carried.size();
   llvm::append_range(carried, start);
   Value blocks = e.narrow(count);
@@ -61,9 +58,7 @@ CodeBuilder::Values MainLoop::runPipelined(ValueRange start, Int first, Int coun
     };
     Int offset = placeOf(slot);
     Value after = arith::AddIOp::create(e, slot, word(1)), following = arith::SelectOp::create(e, isSlot(after, stages), word(0), after);
-    Fragments fragments;
-    if (readsAhead)
-      fragments = unflatten(current.slice(3, others - 3));
+    Fragments fragments = unflatten(current.slice(3, others - 3));
     auto copyAhead = [&] {
       Value before = arith::SubIOp::create(e, slot, word(1)), free = arith::SelectOp::create(e, isSlot(slot, 0), word(stages - 1), before);
       copy(first + (block + (stages - 1)) * depth, isBelowCount(number, stages - 1), placeOf(free), from);
@@ -71,10 +66,9 @@ CodeBuilder::Values MainLoop::runPipelined(ValueRange start, Int first, Int coun
     // After the last block there is none: what is read then is not used.
     Int next = placeOf(arith::SelectOp::create(e, isBelowCount(number, 1), following, slot));
     CodeBuilder::Values sums(current.drop_front(others));
-    sums = readsAhead ? multiplyBlock(offset, next, copyAhead, fragments, sums) : multiplyFloats(offset, copyAhead, sums);
+    sums = multiplyBlock(offset, next, copyAhead, fragments, sums);
     CodeBuilder::Values result{from[0], from[1], following};
-    if (readsAhead)
-      llvm::append_range(result, flatten(fragments));
+    llvm::append_range(result, flatten(fragments));
     llvm::append_range(result, sums);
     return result;
   });
@@ -103,15 +97,6 @@ CodeBuilder::Values MainLoop::multiplyBlock(Int offset, Int next, function_ref<v
   return sums;
 }
 
-CodeBuilder::Values MainLoop::multiplyFloats(Int offset, function_ref<void()> copyAhead, ValueRange start) {
-  CodeBuilder::Values sums(start);
-  for (int64_t step = 0; step < depth / 16; ++step)
-    sums = readAndMultiply(step, offset, sums);
-  copyAhead(); // not before: products of floats have no registers for addresses
-  waitForNext();
-  return sums;
-}
-
 /// Until everyone's copies of the next block are there, and everyone has read the current one.
 void MainLoop::waitForNext() {
   e.waitForCopies(k.stages - 2);
@@ -129,7 +114,7 @@ CodeBuilder::Values MainLoop::runUnaligned(ValueRange start, Int first, Int coun
     e.barrier(); // everyone's copies are there, and everyone is done with the block before, whose stage is next
     CodeBuilder::Values sums(current);
     for (int64_t step = 0; step < depth / 16; ++step)
-      sums = left.isFloat() ? readAndMultiply(step, offset, sums) : multiply(read(step, offset), sums);
+      sums = multiply(read(step, offset), sums);
     return sums;
   });
 }
@@ -139,14 +124,16 @@ CodeBuilder::Values MainLoop::runUnaligned(ValueRange start, Int first, Int coun
 MainLoop::Fragments MainLoop::read(int64_t step, Int offset) {
   const Sharing &sharing = k.threads.sharing;
   FragmentReader fromLeft(k, left, depth), fromRight(k, right, depth);
-  return {fromLeft.read(step, offset, sharing.blockRows() / 16, /*isRight=*/false),
-          fromRight.read(step, offset + left.shape(depth).bytes(), sharing.blockColumns() / 16, /*isRight=*/true)};
+  Fragments fragments;
+  for (int64_t i = 0; i < sharing.blockRows() / 16; ++i)
+    fragments.lefts.push_back(fromLeft.read(step, offset, i, /*isRight=*/false));
+  for (int64_t j = 0; j < sharing.blockColumns() / 16; ++j)
+    fragments.rights.push_back(fromRight.read(step, offset + left.shape(depth).bytes(), j, /*isRight=*/true));
+  return fragments;
 }
 
-/// Where the sums of left fragment 'i' and of eight columns, number 'j' of all, are among those of
-/// the thread: rows g and g + 8 of the fragment, two columns each.
-std::array<int64_t, 4> MainLoop::placesOf(int64_t i, int64_t j) const {
-  int64_t columns = k.threads.sharing.columnSlots(), upper = 2 * i * columns + 2 * j, lower = upper + columns;
+std::array<int64_t, 4> placesOfSums(const Sharing &sharing, int64_t i, int64_t j) {
+  int64_t columns = sharing.columnSlots(), upper = 2 * i * columns + 2 * j, lower = upper + columns;
   return {upper, upper + 1, lower, lower + 1};
 }
 
@@ -158,48 +145,21 @@ CodeBuilder::Values MainLoop::multiply(const Fragments &fragments, ValueRange st
   for (int64_t i = 0, height = lefts.size(), width = rights.size() * 2; i < height; ++i)
     for (int64_t place = 0; place < width; ++place) {
       int64_t j = i % 2 == 0 ? place : width - 1 - place;
-      std::array<int64_t, 4> at = placesOf(i, j);
+      std::array<int64_t, 4> at = placesOfSums(k.threads.sharing, i, j);
       CodeBuilder::Values before = llvm::map_to_vector(at, [&](int64_t sum) { return sums[sum]; });
-      CodeBuilder::Values after = e.multiply(type, lefts[i][0], ValueRange(rights[j / 2][0]).slice(j % 2 * 2, 2), before);
+      CodeBuilder::Values after = e.multiply(type, lefts[i], ValueRange(rights[j / 2]).slice(j % 2 * 2, 2), before);
       for (auto [sum, value] : llvm::zip_equal(at, after))
         sums[sum] = value;
     }
   return sums;
 }
 
-/// Six products would round the whole sum six times; they are added up first, where numbers are
-/// small.
-void MainLoop::multiplyPlanes(const Planes &left, int64_t i, const Planes &right, int64_t j, CodeBuilder::Values &sums) {
-  CodeBuilder::Values product(4, e.number(e.f32, 0));
-  for (auto [l, r] : kProductsOfPlanes)
-    product = e.multiply(MmaType::BF16, left[l], right[r], product);
-  for (auto [sum, value] : llvm::zip_equal(placesOf(i, j), product))
-    sums[sum] = arith::AddFOp::create(e, sums[sum], value);
-}
-
-/// Eight columns of floats are read and split when the products of those before are done: the
-/// planes of all of them would take too many registers.
-CodeBuilder::Values MainLoop::readAndMultiply(int64_t step, Int offset, ValueRange start) {
-  const Sharing &sharing = k.threads.sharing;
-  FragmentReader fromLeft(k, left, depth), fromRight(k, right, depth);
-  SmallVector<Planes> lefts = fromLeft.read(step, offset, sharing.blockRows() / 16, /*isRight=*/false);
-  CodeBuilder::Values sums(start);
-  for (int64_t j = 0, height = lefts.size(); j < sharing.blockColumns() / 8; ++j) {
-    Planes columns = fromRight.readHalf(step, offset + left.shape(depth).bytes(), j / 2, j % 2);
-    for (int64_t place = 0; place < height; ++place) {
-      int64_t i = j % 2 == 0 ? place : height - 1 - place; // to and fro
-      multiplyPlanes(lefts[i], i, columns, j, sums);
-    }
-  }
-  return sums;
-}
-
-/// Loops carry values: registers of all fragments of one plane, left ones first.
+/// Loops carry values: registers of all fragments, left ones first.
 CodeBuilder::Values MainLoop::flatten(const Fragments &fragments) {
   CodeBuilder::Values values;
   for (const auto *side : {&fragments.lefts, &fragments.rights})
-    for (const Planes &planes : *side)
-      llvm::append_range(values, planes.front());
+    for (const CodeBuilder::Values &fragment : *side)
+      llvm::append_range(values, fragment);
   return values;
 }
 MainLoop::Fragments MainLoop::unflatten(ValueRange values) const {
@@ -207,7 +167,7 @@ MainLoop::Fragments MainLoop::unflatten(ValueRange values) const {
   int64_t lefts = k.threads.sharing.blockRows() / 16;
   Fragments fragments;
   for (int64_t first = 0, count = values.size(); first < count; first += kRegisters)
-    (first / kRegisters < lefts ? fragments.lefts : fragments.rights).push_back({llvm::to_vector(values.slice(first, kRegisters))});
+    (first / kRegisters < lefts ? fragments.lefts : fragments.rights).push_back(llvm::to_vector(values.slice(first, kRegisters)));
   return fragments;
 }
 } // namespace logitile::cuda

@@ -4,6 +4,10 @@
 #include "compiler/Backends/NVPTX/TilesToCUDA/Products/Staging.h"
 
 namespace logitile::cuda {
+/// Where the sums of left fragment 'i' and of eight columns, number 'j' of all, are among those of
+/// the thread: rows g and g + 8 of the fragment, two columns each.
+std::array<int64_t, 4> placesOfSums(const Sharing &sharing, int64_t i, int64_t j);
+
 class MainLoop {
 public:
   /// A product over the shared axis up to 'end', in blocks of 'depth' entries. 'mayClip': the last
@@ -18,13 +22,12 @@ public:
 private:
   /// The operands of products over 16 entries of the shared axis, in registers.
   struct Fragments {
-    llvm::SmallVector<Planes> lefts, rights;
+    llvm::SmallVector<CodeBuilder::Values> lefts, rights;
   };
 
   void copy(Int shared, mlir::Value isThere, Int offset, mlir::ValueRange from);
   CodeBuilder::Values multiplyBlock(Int offset, Int next, llvm::function_ref<void()> copyAhead, Fragments &fragments,
                                     mlir::ValueRange start);
-  CodeBuilder::Values multiplyFloats(Int offset, llvm::function_ref<void()> copyAhead, mlir::ValueRange start);
   void waitForNext();
   CodeBuilder::Values runPipelined(mlir::ValueRange start, Int first, Int count);
   CodeBuilder::Values runUnaligned(mlir::ValueRange start, Int first, Int count);
@@ -32,9 +35,6 @@ private:
   /// memory.
   Fragments read(int64_t step, Int offset);
   CodeBuilder::Values multiply(const Fragments &fragments, mlir::ValueRange start);
-  CodeBuilder::Values readAndMultiply(int64_t step, Int offset, mlir::ValueRange start);
-  void multiplyPlanes(const Planes &left, int64_t i, const Planes &right, int64_t j, CodeBuilder::Values &sums);
-  std::array<int64_t, 4> placesOf(int64_t i, int64_t j) const;
   static CodeBuilder::Values flatten(const Fragments &fragments);
   Fragments unflatten(mlir::ValueRange values) const;
   int64_t blockBytes() const { return left.shape(depth).bytes() + right.shape(depth).bytes(); }

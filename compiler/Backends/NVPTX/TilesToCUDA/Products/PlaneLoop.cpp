@@ -1,21 +1,26 @@
 // PlaneLoop.cpp - planes of two blocks are in shared memory by turns: those of one are multiplied,
 // the others are made. The numbers of the block after these are on their way to registers.
 #include "compiler/Backends/NVPTX/TilesToCUDA/Products/PlaneLoop.h"
+#include "compiler/Backends/NVPTX/TilesToCUDA/Products/MainLoop.h"
 using namespace mlir;
 
 namespace logitile::cuda {
-static int64_t planeBytesOf(const Operand &operand, int64_t depth) { return operand.multipliedShape(depth).bytes(); }
+static int64_t planeBytesOf(const Operand &operand, int64_t depth) { return operand.shape(depth).bytes(); }
 
 PlaneLoop::PlaneLoop(KernelContext &k, const Operand &left, const Operand &right, int64_t depth, Int end, bool mayClip)
     : k(k), e(k.e), left(left), right(right), depth(depth), end(end), toLeft(k, left, depth, end, mayClip),
       toRight(k, right, depth, end, mayClip), leftBytes(planeBytesOf(left, depth)), rightBytes(planeBytesOf(right, depth)),
-      slotBytes(kPlanes * (leftBytes + rightBytes)), leftPlanes(k.ring()), rightPlanes(leftPlanes + kPlanes * leftBytes),
-      leftBlock(k, left, depth, leftPlanes + rowsOfWarpgroup(k, leftBytes)), rightBlock(k, right, depth, rightPlanes) {}
+      slotBytes(kPlanes * (leftBytes + rightBytes)), leftPlanes(k.ring()), rightPlanes(leftPlanes + kPlanes * leftBytes) {
+  if (!left.isOfWarpgroups)
+    return;
+  leftBlock.emplace(k, left, depth, leftPlanes + rowsOfWarpgroup(k, leftBytes));
+  rightBlock.emplace(k, right, depth, rightPlanes);
+}
 
 Value PlaneLoop::word(int64_t number) const { return e.constant(e.getI32IntegerAttr(number)); }
 
 CodeBuilder::Values PlaneLoop::run(ValueRange start, Int first) {
-  beginStages(k);
+  left.isOfWarpgroups ? beginStages(k) : e.barrier();
   Int count = divideUp(end - first, depth);
   if (!toLeft.hasWholeChunks() || !toRight.hasWholeChunks())
     return runElements(start, first, count);
@@ -55,13 +60,17 @@ CodeBuilder::Values PlaneLoop::runBlocks(ValueRange start, Int first, Int count)
   llvm::append_range(carried, start);
   CodeBuilder::Values last = e.loopOverWords(blocks, carried, [&](Value block, ValueRange current) {
     Value slot = current[2], next = arith::XOrIOp::create(e, slot, word(1));
+    CodeBuilder::Values result;
+    auto goOn = [&] {
+      splitLoaded(llvm::to_vector(current.slice(3, loaded.size())), next);
+      result = later(current);
+      CodeBuilder::Values ahead = load(arith::AddIOp::create(e, block, word(2)), result);
+      result.push_back(next);
+      llvm::append_range(result, ahead);
+    };
     sharePlanes();
-    Value products = startProducts(slot);
-    splitLoaded(llvm::to_vector(current.slice(3, loaded.size())), next);
-    CodeBuilder::Values result = later(current), ahead = load(arith::AddIOp::create(e, block, word(2)), result);
-    result.push_back(next);
-    llvm::append_range(result, ahead);
-    llvm::append_range(result, addProducts(current.drop_front(others), products));
+    CodeBuilder::Values sums = multiply(slot, current.drop_front(others), goOn);
+    llvm::append_range(result, sums);
     return result;
   });
   last.erase(last.begin(), last.begin() + others);
@@ -76,13 +85,14 @@ CodeBuilder::Values PlaneLoop::runElements(ValueRange start, Int first, Int coun
     toLeft.visitElements(shared, [&](const Stager::Chunk &chunk, Value numbers) { split(chunk, numbers, leftPlanes, leftBytes); });
     toRight.visitElements(shared, [&](const Stager::Chunk &chunk, Value numbers) { split(chunk, numbers, rightPlanes, rightBytes); });
     sharePlanes();
-    return addProducts(sums, startProducts(word(0)));
+    return multiply(word(0), sums, [] {});
   });
 }
 
 void PlaneLoop::sharePlanes() {
-  e.fenceProxy(); // tensor cores may read what this thread has split
-  e.barrier();    // and what the others have; all products of the block before are done
+  if (left.isOfWarpgroups)
+    e.fenceProxy(); // tensor cores may read what this thread has split
+  e.barrier();      // and what the others have; all products of the block before are done
 }
 
 Int PlaneLoop::bytesBefore(Value slot) const {
@@ -104,9 +114,49 @@ void PlaneLoop::split(const Stager::Chunk &chunk, Value numbers, Int planes, int
   }
 }
 
+CodeBuilder::Values PlaneLoop::multiply(Value slot, ValueRange sums, function_ref<void()> meanwhile) {
+  if (!left.isOfWarpgroups) {
+    meanwhile();
+    return multiplyFragments(slot, sums);
+  }
+  Value products = startProducts(slot);
+  meanwhile();
+  return addProducts(sums, products);
+}
+
+/// Six products would round the whole sum six times; they are added up first, where numbers are
+/// small.
+CodeBuilder::Values PlaneLoop::multiplyFragments(Value slot, ValueRange start) {
+  const Sharing &sharing = k.threads.sharing;
+  FragmentReader fromLeft(k, left, depth), fromRight(k, right, depth);
+  Int before = bytesBefore(slot);
+  CodeBuilder::Values sums(start);
+  auto read = [&](FragmentReader &from, Int planes, int64_t bytes, int64_t step, int64_t fragment, bool isRight) {
+    SmallVector<CodeBuilder::Values, kPlanes> fragments;
+    for (int64_t plane = 0; plane < kPlanes; ++plane)
+      fragments.push_back(from.read(step, planes + before + plane * bytes, fragment, isRight));
+    return fragments;
+  };
+  for (int64_t step = 0; step < depth / 16; ++step)
+    for (int64_t i = 0; i < sharing.blockRows() / 16; ++i) {
+      auto lefts = read(fromLeft, leftPlanes, leftBytes, step, i, /*isRight=*/false);
+      for (int64_t j = 0; j < sharing.blockColumns() / 16; ++j) {
+        auto rights = read(fromRight, rightPlanes, rightBytes, step, j, /*isRight=*/true);
+        for (int64_t half : {0, 1}) {
+          CodeBuilder::Values product(4, e.number(e.f32, 0));
+          for (auto [l, r] : kProductsOfPlanes)
+            product = e.multiply(MmaType::BF16, lefts[l], ValueRange(rights[r]).slice(2 * half, 2), product);
+          for (auto [sum, value] : llvm::zip_equal(placesOfSums(sharing, i, 2 * j + half), product))
+            sums[sum] = arith::AddFOp::create(e, sums[sum], value);
+        }
+      }
+    }
+  return sums;
+}
+
 Value PlaneLoop::startProducts(Value slot) {
   Value ofSlot = arith::MulIOp::create(e, slot, word(slotBytes / kDescriptorUnit));
-  WarpgroupBlock ofLeft = leftBlock.later(ofSlot), ofRight = rightBlock.later(ofSlot);
+  WarpgroupBlock ofLeft = leftBlock->later(ofSlot), ofRight = rightBlock->later(ofSlot);
   e.fenceProducts();
   Value sums;
   for (auto [l, r] : kProductsOfPlanes) {

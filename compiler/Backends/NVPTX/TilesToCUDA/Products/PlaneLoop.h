@@ -19,7 +19,12 @@ private:
   /// Splits a chunk of four numbers into planes. The first plane begins at 'planes' bytes from the
   /// start of shared memory; each has 'planeBytes'.
   void split(const Stager::Chunk &chunk, mlir::Value numbers, Int planes, int64_t planeBytes);
-  /// Starts the products of the planes in 'slot' (i32) as one group, and returns their sums.
+  /// 'sums' and the products of the planes in 'slot' (i32). Calls 'meanwhile' when it is no longer
+  /// possible that others read the other slot.
+  CodeBuilder::Values multiply(mlir::Value slot, mlir::ValueRange sums, llvm::function_ref<void()> meanwhile);
+  /// The same by fragments of single warps.
+  CodeBuilder::Values multiplyFragments(mlir::Value slot, mlir::ValueRange start);
+  /// Of warpgroups: starts the products of the planes in 'slot' (i32) as one group, and returns their sums.
   mlir::Value startProducts(mlir::Value slot);
   /// 'sums' and what is added to them by 'products', for which it waits.
   CodeBuilder::Values addProducts(mlir::ValueRange sums, mlir::Value products);
@@ -36,6 +41,6 @@ private:
   Stager toLeft, toRight;
   const int64_t leftBytes, rightBytes, slotBytes; // of a plane of each operand, of all planes of both
   const Int leftPlanes, rightPlanes;              // bytes from the start of shared memory, in slot 0
-  const WarpgroupBlock leftBlock, rightBlock;     // the first planes in slot 0
+  std::optional<WarpgroupBlock> leftBlock, rightBlock; // of warpgroups: the first planes in slot 0
 };
 } // namespace logitile::cuda

@@ -5,7 +5,7 @@ using namespace mlir;
 
 namespace logitile::cuda {
 /// Lines that are read at once and whose chunks would lie in the same banks trade them.
-Int StageShape::swapped(Int line, Int chunk) const { return chunk ^ (line / linesInBanks() % places() * together); }
+Int StageShape::swapped(Int line, Int chunk) const { return chunk ^ (line / linesInBanks() % places()); }
 
 Int StageShape::placeOf(Int line, Int chunk) const {
   Int inPanel = line * lineBytes() + swapped(line, panels == 1 ? chunk : chunk % chunks) * 16;
@@ -13,36 +13,36 @@ Int StageShape::placeOf(Int line, Int chunk) const {
 }
 
 StageShape Operand::shape(int64_t depth) const {
-  if (isOfWarpgroups && !isSplit())
-    return multipliedShape(depth);
-  int64_t perChunk = 16 / CodeBuilder::bytesOf(element());
-  if (isSplit() && !isInnerShared) { // panels of as many columns as those of planes
+  if (isOfWarpgroups) {
     Boxes boxes = Boxes::of(outer, depth, isInnerShared);
-    return {depth, boxes.columns() / perChunk, 1, boxes.count};
+    return {boxes.lines, boxes.chunks, boxes.count};
   }
-  // Four lanes read a pair of f32 each: two chunks of a line.
-  return isInnerShared ? StageShape{outer, depth / perChunk, isFloat() ? 2 : 1} : StageShape{depth, outer / perChunk};
+  constexpr int64_t kPerChunk = Boxes::kPerChunk;
+  return isInnerShared ? StageShape{outer, depth / kPerChunk} : StageShape{depth, outer / kPerChunk};
 }
 
-StageShape Operand::multipliedShape(int64_t depth) const {
-  Boxes boxes = Boxes::of(outer, depth, isInnerShared);
-  return {boxes.lines, boxes.chunks, 1, boxes.count};
+/// Two chunks of four numbers become one of each plane.
+StageShape Operand::chunkShape(int64_t depth) const {
+  StageShape chunks = shape(depth);
+  if (isFloat())
+    chunks.chunks *= 2;
+  return chunks;
 }
 
 // ---- to shared memory ---------------------------------------------------------------------------
 
 Stager::Stager(KernelContext &k, const Operand &operand, int64_t depth, Int sharedEnd, bool mayClipShared)
-    : isAligned(k.isAligned(*operand.view, kVectorBytes)), k(k), e(k.e), operand(operand), depth(depth), shape(operand.shape(depth)),
-      multiplied(operand.isSplit() ? operand.multipliedShape(depth) : shape), perChunk(16 / CodeBuilder::bytesOf(operand.element())), sharedEnd(sharedEnd), mayClipShared(mayClipShared),
+    : isAligned(k.isAligned(*operand.view, kVectorBytes)), k(k), e(k.e), operand(operand), depth(depth), chunkShape(operand.chunkShape(depth)),
+      shape(operand.shape(depth)), perChunk(16 / CodeBuilder::bytesOf(operand.element())), sharedEnd(sharedEnd), mayClipShared(mayClipShared),
       stride(operand.view->stride0) {
   // Rounds of the block's threads; both are powers of two, or the last round is not full.
-  for (int64_t round = 0; round * k.threads.sharing.threads < shape.count(); ++round)
+  for (int64_t round = 0; round * k.threads.sharing.threads < chunkShape.count(); ++round)
     sources.push_back(sourceOf(round));
 }
 
 void Stager::copy(Int shared, Int offset) {
   auto copyElements = [&] {
-    e.loop(e.thread(), e.integer(shape.count()), e.integer(k.threads.sharing.threads), [&](Int number) {
+    e.loop(e.thread(), e.integer(chunkShape.count()), e.integer(k.threads.sharing.threads), [&](Int number) {
       Chunk chunk = chunkOf(number);
       Place target = e.shared(offset + chunk.target, operand.element());
       e.loop(e.integer(perChunk), [&](Int i) { e.store(loadElement(chunk, shared, i), e.at(target, i)); });
@@ -52,7 +52,7 @@ void Stager::copy(Int shared, Int offset) {
 }
 
 Value Stager::hasChunk(int64_t round) const {
-  int64_t threads = k.threads.sharing.threads, count = shape.count();
+  int64_t threads = k.threads.sharing.threads, count = chunkShape.count();
   return (round + 1) * threads <= count ? e.truth(true) : isLess(e.thread() + round * threads, count);
 }
 
@@ -73,12 +73,12 @@ Value Stager::firstChunk(Int shared) const {
 Value Stager::aBlockLater(Value from) const { return move(from, operand.isInnerShared ? e.integer(depth) : stride * depth).pointer; }
 
 Stager::Chunk Stager::chunkOf(Int number) const {
-  int64_t ofPanel = shape.lines * shape.chunks;
-  Int panel = shape.panels == 1 ? e.integer(0) : number / ofPanel, inPanel = shape.panels == 1 ? number : number % ofPanel;
-  Int line = inPanel / shape.chunks, chunk = panel * shape.chunks + inPanel % shape.chunks;
+  int64_t ofPanel = chunkShape.lines * chunkShape.chunks;
+  Int panel = chunkShape.panels == 1 ? e.integer(0) : number / ofPanel, inPanel = chunkShape.panels == 1 ? number : number % ofPanel;
+  Int line = inPanel / chunkShape.chunks, chunk = panel * chunkShape.chunks + inPanel % chunkShape.chunks;
   constexpr int64_t kPlaneBytes = 8; // of a chunk
-  Int inPlane = operand.isSplit() ? multiplied.placeOf(line, chunk / 2) + chunk % 2 * kPlaneBytes : e.integer(0);
-  return {line, chunk, shape.placeOf(line, chunk), inPlane};
+  Int inPlane = operand.isFloat() ? shape.placeOf(line, chunk / 2) + chunk % 2 * kPlaneBytes : e.integer(0);
+  return {line, chunk, chunkShape.placeOf(line, chunk), inPlane};
 }
 
 /// Bytes of a chunk from entry 'first' on of an axis that ends 'left' entries later; both i32.
@@ -100,15 +100,15 @@ static Value isBelow(Emitter &e, Int line, Value left) {
 /// Where whole lines of a panel make a round, its chunks lie the same number of bytes after those
 /// of the first round for all threads: one register has the places of all rounds.
 Stager::Source Stager::sourceOf(int64_t round) const {
-  int64_t threads = k.threads.sharing.threads, ofPanel = shape.lines * shape.chunks;
-  int64_t panel = shape.panels == 1 ? 0 : round * threads / ofPanel, lines = (round * threads - panel * ofPanel) / shape.chunks;
-  bool isOfPanel = threads % shape.chunks == 0 && (shape.panels == 1 || ofPanel % threads == 0);
+  int64_t threads = k.threads.sharing.threads, ofPanel = chunkShape.lines * chunkShape.chunks;
+  int64_t panel = chunkShape.panels == 1 ? 0 : round * threads / ofPanel, lines = (round * threads - panel * ofPanel) / chunkShape.chunks;
+  bool isOfPanel = threads % chunkShape.chunks == 0 && (chunkShape.panels == 1 || ofPanel % threads == 0);
   Chunk first = chunkOf(e.thread()), chunk = first;
   Int further = e.integer(0);
-  if (isOfPanel && lines % std::max(shape.period(), multiplied.period()) == 0) {
+  if (isOfPanel && lines % std::max(chunkShape.period(), shape.period()) == 0) {
     auto bytes = [&](const StageShape &of) { return panel * of.panelBytes() + lines * of.lineBytes(); };
-    chunk = {first.line + lines, first.chunk + panel * shape.chunks, first.target + bytes(shape), first.inPlane + bytes(multiplied)};
-    further = stride * lines + panel * shape.chunks * perChunk;
+    chunk = {first.line + lines, first.chunk + panel * chunkShape.chunks, first.target + bytes(chunkShape), first.inPlane + bytes(shape)};
+    further = stride * lines + panel * chunkShape.chunks * perChunk;
   } else {
     chunk = chunkOf(e.thread() + round * threads);
     further = (chunk.line - first.line) * stride + (chunk.chunk - first.chunk) * perChunk;
@@ -128,7 +128,7 @@ void Stager::copySource(const Source &source, Value from, Int shared, Int offset
   Value isInside = source.isInside, bytes = source.bytes;
   auto require = [&](Value condition) { isInside = isInside ? e.both(isInside, condition) : condition; };
   if (mayClipShared) { // of a block that is not there, nothing is left
-    Value left = entriesLeft(e, shared, sharedEnd, inner ? shape.chunks * shape.panels * perChunk : shape.lines);
+    Value left = entriesLeft(e, shared, sharedEnd, inner ? chunkShape.chunks * chunkShape.panels * perChunk : chunkShape.lines);
     if (inner) {
       Value some = bytesInside(e, left, e.narrow(source.chunk.chunk * perChunk), CodeBuilder::bytesOf(operand.element()));
       bytes = bytes ? Value(arith::MinSIOp::create(e, bytes, some)) : some;
@@ -198,7 +198,7 @@ void Stager::visitChunks(ArrayRef<Value> loaded, function_ref<void(const Chunk &
 }
 
 void Stager::visitElements(Int shared, function_ref<void(const Chunk &, Value)> visit) const {
-  e.loop(e.thread(), e.integer(shape.count()), e.integer(k.threads.sharing.threads), [&](Int number) {
+  e.loop(e.thread(), e.integer(chunkShape.count()), e.integer(k.threads.sharing.threads), [&](Int number) {
     Chunk chunk = chunkOf(number);
     CodeBuilder::Values numbers;
     for (int64_t i = 0; i < perChunk; ++i)
@@ -209,21 +209,10 @@ void Stager::visitElements(Int shared, function_ref<void(const Chunk &, Value)> 
 
 // ---- to registers -------------------------------------------------------------------------------
 
-FragmentReader::FragmentReader(KernelContext &k, const Operand &operand, int64_t depth)
-    : k(k), e(k.e), operand(operand), shape(operand.shape(depth)) {}
-
-SmallVector<Planes> FragmentReader::read(int64_t step, Int offset, int64_t count, bool isRight) {
-  SmallVector<Planes> fragments;
-  for (int64_t fragment = 0; fragment < count; ++fragment)
-    fragments.push_back(operand.isFloat() ? readFloats(step, offset, fragment)
-                                          : Planes{readMatrices(step, offset, fragment, isRight)});
-  return fragments;
-}
-
 /// Lane 8 i + r gives the place of row r of matrix i. The matrices of a left operand are its upper
 /// and lower half, then the same 8 steps later; those of a right operand 8 entries, the same 8
 /// steps later, then the next 8 entries.
-CodeBuilder::Values FragmentReader::readMatrices(int64_t step, Int offset, int64_t fragment, bool isRight) {
+CodeBuilder::Values FragmentReader::read(int64_t step, Int offset, int64_t fragment, bool isRight) {
   Int inMatrix = e.lane() % 8, odd = e.lane() / 8 % 2, high = e.lane() / 16;
   Int entryHalf = isRight ? high : odd, stepHalf = isRight ? odd : high;
   if (operand.isInnerShared) { // a line for each entry
@@ -240,39 +229,6 @@ CodeBuilder::Values FragmentReader::readMatrices(int64_t step, Int offset, int64
   int64_t chunks = (isRight ? k.threads.sharing.blockColumns() : k.threads.sharing.blockRows()) / 8;
   Int place = llvm::isPowerOf2_64(chunks) ? placeOf(first) ^ e.integer(fragment * 2 * 16) : placeOf(first + fragment * 2);
   return e.loadMatrices(e.at(e.shared(place + offset, e.getI8Type()), e.integer(step * 16 * shape.lineBytes())), /*transposed=*/true);
-}
-
-/// Two neighbours on the shared axis: of a fragment's entries, those from number 'entry' on are the
-/// warp's groups of lanes, and the lanes of a group have steps from number 'step' on.
-Value FragmentReader::loadPair(int64_t entry, int64_t step, bool isRight, Int offset) {
-  constexpr int64_t kPerChunk = 4;
-  Type pair = VectorType::get(2, e.f32);
-  Int quad = k.threads.quad, group = k.threads.group;
-  bool areLinesApart = shape.chunks <= 4 || shape.chunks % 8 == 0; // from the chunks that trade places
-  if (operand.isInnerShared) { // a line for each entry; eight lines further the chunks trade the same places
-    Split line{operand.warpFirst + group, entry}, chunk{quad / 2, step / kPerChunk};
-    return e.loadAs(pair, placeInBlock(offset, line, chunk, quad % 2 * 2, areLinesApart), 8);
-  }
-  const Sharing &sharing = k.threads.sharing; // a line for each step
-  bool areBitsApart = areLinesApart && llvm::isPowerOf2_64(isRight ? sharing.blockColumns() : sharing.blockRows());
-  Split chunk{operand.warpFirst / kPerChunk + group / kPerChunk, entry / kPerChunk};
-  SmallVector<Value> both;
-  for (int64_t parity : {0, 1})
-    both.push_back(e.load(placeInBlock(offset, {quad * 2 + parity, step}, chunk, group % kPerChunk, areBitsApart)));
-  return vector::FromElementsOp::create(e, pair, both);
-}
-
-/// Element 'inChunk' of a chunk. Lines further on trade the same places. If the further chunks have
-/// bits of their own, one operation makes their place from that of the first chunk. That includes
-/// the block's 'offset', which is a multiple of all chunks that trade places: so no register holds
-/// the place from turn to turn. What is beyond these chunks is a constant of the load.
-Place FragmentReader::placeInBlock(Int offset, const Split &line, const Split &chunk, Int inChunk, bool areBitsApart) {
-  constexpr int64_t kSwapped = 8, kBytes = 16;
-  Int first = areBitsApart ? chunk.first : chunk.first + chunk.further;
-  int64_t further = areBitsApart ? chunk.further : 0;
-  Int place = offset + line.first * shape.lineBytes() + shape.swapped(line.first, first) * kBytes + inChunk * 4;
-  int64_t constant = line.further * shape.lineBytes() + further / kSwapped * kSwapped * kBytes;
-  return e.at(e.shared(place ^ e.integer(further % kSwapped * kBytes), e.f32), e.integer(constant / 4));
 }
 
 /// Two f32 that are bf16, from their bits: extending each would make the code round each of them
@@ -294,24 +250,6 @@ SmallVector<Value, kPlanes> splitIntoPlanes(Emitter &e, Value pair) {
     planes.push_back(bits);
     if (plane + 1 < kPlanes)
       pair = arith::SubFOp::create(e, pair, widened(e, bits));
-  }
-  return planes;
-}
-
-Planes FragmentReader::readFloats(int64_t step, Int offset, int64_t fragment) {
-  return readParts(step, offset, fragment, {{0, 0}, {1, 0}, {0, 1}, {1, 1}}, /*isRight=*/false);
-}
-Planes FragmentReader::readHalf(int64_t step, Int offset, int64_t fragment, int64_t half) {
-  return readParts(step, offset, fragment, {{half, 0}, {half, 1}}, /*isRight=*/true);
-}
-
-/// Parts are halves of the fragment's entries and of its steps: a register each.
-Planes FragmentReader::readParts(int64_t step, Int offset, int64_t fragment, ArrayRef<std::pair<int64_t, int64_t>> parts, bool isRight) {
-  Planes planes(kPlanes);
-  for (auto [entryHalf, stepHalf] : parts) {
-    Value loaded = loadPair(fragment * 16 + entryHalf * 8, step * 16 + stepHalf * 8, isRight, offset);
-    for (auto [plane, bits] : llvm::zip_equal(planes, splitIntoPlanes(e, loaded)))
-      plane.push_back(bits);
   }
   return planes;
 }

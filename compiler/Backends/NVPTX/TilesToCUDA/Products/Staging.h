@@ -10,7 +10,6 @@ namespace logitile::cuda {
 /// of chunks, its lanes access different memory banks.
 struct StageShape {
   int64_t lines, chunks; // chunks of a line
-  int64_t together = 1;  // chunks of a line that are read at once
   int64_t panels = 1;    // one after the other; each has 'chunks' chunks of every line
   int64_t lineBytes() const { return chunks * 16; }
   int64_t panelBytes() const { return lines * lineBytes(); }
@@ -26,7 +25,7 @@ struct StageShape {
 
 private:
   int64_t linesInBanks() const { return std::max<int64_t>(8 / chunks, 1); } // 128 bytes fill all banks
-  int64_t places() const { return std::min<int64_t>(chunks & -chunks, 8) / together; }
+  int64_t places() const { return std::min<int64_t>(chunks & -chunks, 8); }
 };
 
 /// One operand of a product. Its outer axis has the tile's `outer` entries (tokens, vocabulary or
@@ -47,11 +46,11 @@ struct Operand {
 
   mlir::Type element() const { return view->type.getElement(); }
   bool isFloat() const { return element().isF32(); }
-  bool isSplit() const { return isOfWarpgroups && isFloat(); } // into planes, in shared memory
-  /// A block of 'depth' steps in shared memory, as it is copied.
+  /// A block of 'depth' steps in shared memory as tensor cores read it: of 16-bit elements, or a
+  /// plane of f32.
   StageShape shape(int64_t depth) const;
-  /// The same as warpgroups multiply it: 16-bit elements as they are copied, or a plane of f32.
-  StageShape multipliedShape(int64_t depth) const;
+  /// The same in chunks of 16 bytes that threads copy, or load.
+  StageShape chunkShape(int64_t depth) const;
 };
 
 /// The products of planes that count, small ones first: the others are below the last bit of an
@@ -85,7 +84,7 @@ public:
   struct Chunk {
     Int line, chunk;   // in the block
     Int target;        // bytes from the start of the block
-    Int inPlane;       // of f32 in products of warpgroups: bytes from the start of a plane to what is made of the chunk
+    Int inPlane;       // of f32: bytes from the start of a plane to what is made of the chunk
   };
 
   // ---- of f32 that is split: a chunk is four numbers --------------------------------------------
@@ -123,7 +122,7 @@ private:
   Emitter &e;
   const Operand operand;
   const int64_t depth;
-  StageShape shape, multiplied; // as copied, and as warpgroups read it
+  StageShape chunkShape, shape;
   int64_t perChunk;        // elements of a chunk
   Int sharedEnd;
   bool mayClipShared;
@@ -131,32 +130,18 @@ private:
   llvm::SmallVector<Source> sources;
 };
 
-/// Registers of one fragment: pairs of 16-bit elements, for each plane of the operand.
-using Planes = llvm::SmallVector<CodeBuilder::Values, 3>;
-
-/// Reads fragments of an operand from shared memory.
+/// Reads fragments of an operand from shared memory. A fragment has 16 entries of the outer axis and
+/// 16 of the shared axis, and takes 4 registers with pairs of 16-bit elements. Of a right operand,
+/// registers 0 and 1 are a fragment of 8 entries, and registers 2 and 3 are another one.
 class FragmentReader {
 public:
-  FragmentReader(KernelContext &k, const Operand &operand, int64_t depth);
-  /// Reads `count` fragments with 16 entries of the shared axis, from entry `step` * 16 on. A
-  /// fragment has 16 entries of the outer axis and takes 4 registers. Of a right operand, registers
-  /// 0 and 1 are a fragment of 8 entries, and registers 2 and 3 are another one.
-  llvm::SmallVector<Planes> read(int64_t step, Int offset, int64_t count, bool isRight);
-  /// Eight entries of fragment number 'fragment' of a right operand of floats: two registers.
-  Planes readHalf(int64_t step, Int offset, int64_t fragment, int64_t half);
+  FragmentReader(KernelContext &k, const Operand &operand, int64_t depth)
+      : k(k), e(k.e), operand(operand), shape(operand.shape(depth)) {}
+  /// Fragment number 'fragment' of this warp, from entry `step` * 16 of the shared axis on, of the
+  /// block or plane that is 'offset' bytes from the start of shared memory.
+  CodeBuilder::Values read(int64_t step, Int offset, int64_t fragment, bool isRight);
 
 private:
-  CodeBuilder::Values readMatrices(int64_t step, Int offset, int64_t fragment, bool isRight);
-  Planes readFloats(int64_t step, Int offset, int64_t fragment); // of a left operand
-  Planes readParts(int64_t step, Int offset, int64_t fragment, llvm::ArrayRef<std::pair<int64_t, int64_t>> parts, bool isRight);
-  mlir::Value loadPair(int64_t entry, int64_t step, bool isRight, Int offset);
-  /// A number that depends on the thread, and a constant that is added to it.
-  struct Split {
-    Int first;
-    int64_t further;
-  };
-  Place placeInBlock(Int offset, const Split &line, const Split &chunk, Int inChunk, bool areBitsApart);
-
   KernelContext &k;
   Emitter &e;
   const Operand operand;

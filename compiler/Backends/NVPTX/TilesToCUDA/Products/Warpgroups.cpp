@@ -12,7 +12,7 @@ constexpr int64_t kAddressEnd = 1 << 18; // a descriptor has so much of an addre
 /// panels, and the manual wants a 1.
 WarpgroupBlock::WarpgroupBlock(KernelContext &k, const Operand &operand, int64_t depth, Int offset)
     : e(&k.e), isInnerShared(operand.isInnerShared) {
-  StageShape shape = operand.multipliedShape(depth);
+  StageShape shape = operand.shape(depth);
   int64_t lineBytes = shape.lineBytes();
   uint64_t swizzle = lineBytes == 128 ? 1 : lineBytes == 64 ? 2 : 3;
   int64_t leading = isInnerShared ? 1 : shape.panelBytes() / kDescriptorUnit;
