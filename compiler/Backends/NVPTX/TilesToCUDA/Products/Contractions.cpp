@@ -63,8 +63,10 @@ static FailureOr<Operand> makeOperand(KernelContext &k, Operation *op, const Vie
     return failure();
   const Sharing &sharing = k.threads.sharing;
   Int warpFirst = isRight ? k.threads.warpColumn * sharing.blockColumns() : k.threads.warpRow * sharing.blockRows();
+  // Gradients of logits are stored with their padding.
+  bool mayReadPadding = isa<ContractOp>(op) && !isRight && k.isPadded(view);
   Operand operand{&view, k.scalar(first), *end, outer, k.mayClip(view, dim, first, outer), /*isInnerShared=*/dim == 0, warpFirst,
-                  isOfWarpgroups(op), {}, {}, k.e.integer(0), false};
+                  isOfWarpgroups(op), {}, {}, k.e.integer(0), mayReadPadding, false};
   if (operand.isOfWarpgroups && !operand.isFloat())
     bindBoxes(k, op, operand, /*endsWithTokens=*/ShapedType::isDynamic(view.extent(dim)), isRight);
   return operand;

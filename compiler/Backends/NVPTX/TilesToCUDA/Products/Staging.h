@@ -42,6 +42,7 @@ struct Operand {
   mlir::Value boxes;     // in products of warpgroups: its tensor map, if the kernel has one
   mlir::Value hasBoxes;  // i1: whether this launch has the map, and the tile can be copied with it
   Int firstColumn;       // the view's column at which the map begins
+  bool mayReadPadding;   // whether rows are padded to 16 bytes, and what is there has been written
   bool isHalved;         // whether a box has half of the lines, because each block of a pair copies one half
 
   mlir::Type element() const { return view->type.getElement(); }
@@ -89,7 +90,7 @@ public:
 
   // ---- of f32 that is split: a chunk is four numbers --------------------------------------------
   /// Whether chunks may be loaded if the operand is aligned: none of them reaches past its row.
-  bool hasWholeChunks() const { return k.isPadded(*operand.view) || operand.view->extent(1) % perChunk == 0; }
+  bool hasWholeChunks() const { return operand.mayReadPadding || operand.view->extent(1) % perChunk == 0; }
   /// Loads the chunks that copyChunks would copy, as vectors. What is not there is zeros. But in
   /// padding of the outer axis, numbers may be anything.
   CodeBuilder::Values loadChunks(mlir::Value from, Int shared, mlir::Value isThere) const;
