@@ -82,7 +82,7 @@ struct Extents {
   int64_t rows = 1, columns = 1;
   int64_t values = 0; // tiles of all rows and columns that come from memory or products
   int64_t narrowest = 4; // bytes of the elements of such tiles in memory
-  bool hasProducts = false;
+  bool hasProducts = false, contractsPlanes = false; // the second: of f32 operands
   Operation *ofWarpgroups = nullptr; // a product
   bool drawsNumbers = false; // whose rounds take registers
 
@@ -115,6 +115,7 @@ FailureOr<Extents> findExtents(KernelOp kernel) {
     found.drawsNumbers |= isa<UniformOp>(op);
     if (isa<ProjectOp, ContractOp>(op)) {
       found.hasProducts = true;
+      found.contractsPlanes |= isa<ContractOp>(op) && isOfPlanes(op);
       if (isOfWarpgroups(op))
         found.ofWarpgroups = op;
     }
@@ -141,7 +142,9 @@ FailureOr<Extents> findExtents(KernelOp kernel) {
 }
 
 /// Halves the longer side of a warp's block until it fits a thread's registers, every scheduler has
-/// a warp, and every row a thread.
+/// a warp, and every row a thread. The planes of f32 along one side of a block take registers, so
+/// blocks of gradients have two fragments there. In kernels of logits, row states would take these
+/// registers: blocks are squares.
 void cutIntoBlocks(Sharing &sharing, const Extents &extents, const GpuInfo &gpu) {
   int64_t values = std::max<int64_t>(extents.values, 1), most = extents.elements(gpu);
   auto warps = [&] { return sharing.warpRows * sharing.warpColumns; };
@@ -150,7 +153,8 @@ void cutIntoBlocks(Sharing &sharing, const Extents &extents, const GpuInfo &gpu)
     bool canCutRows = sharing.blockRows() % 32 == 0, canCutColumns = sharing.blockColumns() % 32 == 0;
     if ((!canCutRows && !canCutColumns) || warps() >= kMostWarps)
       break;
-    bool cutsColumns = canCutColumns && (!canCutRows || sharing.blockColumns() >= sharing.blockRows());
+    bool isRowsTurn = extents.contractsPlanes ? sharing.blockRows() > kWarp : sharing.blockColumns() < sharing.blockRows();
+    bool cutsColumns = canCutColumns && !(canCutRows && isRowsTurn);
     (cutsColumns ? sharing.warpColumns : sharing.warpRows) *= 2;
   }
   sharing.threads = warps() * kWarp;

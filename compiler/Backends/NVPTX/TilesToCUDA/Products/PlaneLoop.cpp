@@ -129,28 +129,32 @@ CodeBuilder::Values PlaneLoop::multiply(Value slot, ValueRange sums, function_re
 CodeBuilder::Values PlaneLoop::multiplyFragments(Value slot, ValueRange start) {
   const Sharing &sharing = k.threads.sharing;
   FragmentReader fromLeft(k, left, depth), fromRight(k, right, depth);
+  using Planes = SmallVector<CodeBuilder::Values, kPlanes>;
   Int before = bytesBefore(slot);
   CodeBuilder::Values sums(start);
   auto read = [&](FragmentReader &from, Int planes, int64_t bytes, int64_t step, int64_t fragment, bool isRight) {
-    SmallVector<CodeBuilder::Values, kPlanes> fragments;
+    Planes fragments;
     for (int64_t plane = 0; plane < kPlanes; ++plane)
       fragments.push_back(from.read(step, planes + before + plane * bytes, fragment, isRight));
     return fragments;
   };
-  for (int64_t step = 0; step < depth / 16; ++step)
-    for (int64_t i = 0; i < sharing.blockRows() / 16; ++i) {
-      auto lefts = read(fromLeft, leftPlanes, leftBytes, step, i, /*isRight=*/false);
-      for (int64_t j = 0; j < sharing.blockColumns() / 16; ++j) {
-        auto rights = read(fromRight, rightPlanes, rightBytes, step, j, /*isRight=*/true);
+  int64_t height = sharing.blockRows() / 16, width = sharing.blockColumns() / 16;
+  for (int64_t step = 0; step < depth / 16; ++step) {
+    SmallVector<Planes> lefts;
+    for (int64_t i = 0; i < height; ++i)
+      lefts.push_back(read(fromLeft, leftPlanes, leftBytes, step, i, /*isRight=*/false));
+    for (int64_t j = 0; j < width; ++j) {
+      Planes rights = read(fromRight, rightPlanes, rightBytes, step, j, /*isRight=*/true);
+      for (int64_t i = 0; i < height; ++i)
         for (int64_t half : {0, 1}) {
           CodeBuilder::Values product(4, e.number(e.f32, 0));
           for (auto [l, r] : kProductsOfPlanes)
-            product = e.multiply(MmaType::BF16, lefts[l], ValueRange(rights[r]).slice(2 * half, 2), product);
+            product = e.multiply(MmaType::BF16, lefts[i][l], ValueRange(rights[r]).slice(2 * half, 2), product);
           for (auto [sum, value] : llvm::zip_equal(placesOfSums(sharing, i, 2 * j + half), product))
             sums[sum] = arith::AddFOp::create(e, sums[sum], value);
         }
-      }
     }
+  }
   return sums;
 }
 
