@@ -25,7 +25,7 @@ static bool suitsWarpgroups(const Product &product, int64_t sharedBytes) {
   constexpr int64_t kRows = 64, kMostRows = 256, kMostColumns = 256, kDeepest = 64;
   bool have16Bits = llvm::all_of(product.operands, [](Type operand) { return operand.getIntOrFloatBitWidth() == 16; });
   bool haveFewFloats = areFloats(product.operands) && product.columns <= kMostColumnsOfF32 && product.depth <= kDeepest / 2 &&
-                       bytesOfPlanes(product.rows + product.columns, product.depth) <= sharedBytes;
+                       kBlocksOfPlanes * bytesOfPlanes(product.rows + product.columns, product.depth) <= sharedBytes;
   int64_t columns = product.columns * static_cast<int64_t>(product.operands.size());
   return (have16Bits || haveFewFloats) && product.rows % kRows == 0 && product.rows <= kMostRows && columns <= kMostColumns &&
          product.columns <= 2 * product.rows && product.depth <= kDeepest && llvm::isPowerOf2_64(product.depth);

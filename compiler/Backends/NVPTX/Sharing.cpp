@@ -68,8 +68,8 @@ bool isOfPlanes(Operation *op) {
 }
 
 int64_t bytesOfPlanes(int64_t entries, int64_t depth) {
-  constexpr int64_t kPlaneBytes = 2, kBlocks = 2;
-  return kBlocks * kPlanes * kPlaneBytes * entries * depth;
+  constexpr int64_t kPlaneBytes = 2;
+  return kPlanes * kPlaneBytes * entries * depth;
 }
 
 int64_t blocksTogether(Algorithm algorithm) { return algorithm == Algorithm::WgmmaPairs ? kBlocksOfPair : 1; }

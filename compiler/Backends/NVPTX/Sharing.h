@@ -59,9 +59,10 @@ bool isOfWarpgroups(mlir::Operation *op);
 bool hasWarpgroups(KernelOp kernel);
 /// Whether 'op' is a product whose operands are f32, which threads split into planes.
 bool isOfPlanes(mlir::Operation *op);
-/// The shared memory of such a product, whose operands have 'entries' in a tile together: the
-/// planes of two blocks of 'depth' steps.
+/// The planes in shared memory of a block of 'depth' steps, for operands that have 'entries' in a
+/// tile together. Kernels hold those of two blocks: one is multiplied while the other is made.
 int64_t bytesOfPlanes(int64_t entries, int64_t depth);
+inline constexpr int64_t kBlocksOfPlanes = 2;
 /// Thread blocks that share the right operand of such a product: 2 where it is one of pairs, else
 /// 1. Those of a kernel make neighbouring steps of the first axis of its grid.
 int64_t blocksTogether(Algorithm algorithm);

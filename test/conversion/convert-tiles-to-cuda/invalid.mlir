@@ -48,7 +48,7 @@ module attributes {logitile.request = #logitile.request<projections = [#logitile
   logitile.kernel @large(%n: index from tokens, %x: !logitile.view<?x1024xf32> from @x, %w: !logitile.view<64x1024xf32> from @w,
                          %z: !logitile.view<?x64xf32> from @z) {
     scf.forall (%row, %column) = (0, 0) to (%n, 64) step (64, 64) {
-      // expected-error @+1 {{has blocks of 524288 bytes; 2 of them do not fit the 166912 bytes of shared memory}}
+      // expected-error @+1 {{has blocks of 786432 bytes; 2 of them do not fit the 166912 bytes of shared memory}}
       %tile = logitile.project %x, %w at [%row, %column] by 1024 using mma_sync : !logitile.view<?x1024xf32>, !logitile.view<64x1024xf32> -> !logitile.tile<64x64xf32>
       logitile.store %tile to %z at [%row, %column] : !logitile.tile<64x64xf32> to !logitile.view<?x64xf32>
     }

@@ -82,8 +82,9 @@ FailureOr<Pipeline> Pipeline::get(KernelOp kernel, int64_t threads, int64_t limi
       least = kLeastOfWarpgroups, first = kMbarrierBytes;
     grow(block, largest, entries * depthOf(op) * CodeBuilder::bytesOf(elementOf(op)), op);
   });
-  if (first + planes > limit)
-    return refuseBlocks(largestOfPlanes, planes, 1, limit);
+  if (first + kBlocksOfPlanes * planes > limit)
+    return refuseBlocks(largestOfPlanes, planes, kBlocksOfPlanes, limit);
+  planes *= kBlocksOfPlanes;
   if (!largest)
     return Pipeline{0, first, first + planes, ProjectOp()};
   int64_t stages = stagesOf(block, threads, limit, first, least);
