@@ -34,7 +34,7 @@ from sass.toolchain import ToolMissing, disassemble, find_tool
 TABLE = pathlib.Path(__file__).resolve().parent.parent / "compiler" / "Backends" / "NVPTX" / "tiles.json"
 SHAPE = TOKENS, HIDDEN, VOCAB = 4096, 768, 50257  # no tile divides the vocabulary
 ENTRIES = 4  # of a token in an input Token[..., K]
-FEW_SPILLED = 112  # bytes, of stores and loads together: 28 of the instructions of a tile, which has thousands
+FEW_SPILLED = 112  # bytes of stores and loads: 28 of the thousands of instructions of a tile
 DTYPES = ("bfloat16", "float16", "float32")
 # Gradients in the place of stored logits, summed over chunks, and of logits that are recomputed.
 SCHEDULES = {"forward": {}, "kept": {"chunks": 1}, "chunks": {"chunks": 4}, "again": {"workspace": "600MiB"}}
