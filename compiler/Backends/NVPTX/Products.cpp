@@ -40,8 +40,8 @@ Algorithm GPUTarget::productAlgorithm(const Product &product) const {
 
 int64_t GPUTarget::blocksTogether(Algorithm algorithm) const { return cuda::blocksTogether(algorithm); }
 
-/// Kernels that multiply f32 hold its planes or the sums of a block in registers, beside the sums of
-/// all tiles. The rounds of random numbers take as many.
+/// Kernels that multiply f32 hold the sums of a block in registers, beside the sums of all tiles.
+/// The rounds of random numbers take as many.
 ColumnLimit GPUTarget::limitLogitColumns(const LogitTiles &tiles) const {
   if (!hasWarpgroups())
     return {};

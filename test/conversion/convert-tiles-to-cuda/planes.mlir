@@ -1,6 +1,6 @@
 // RUN: logitile-opt %s --convert-tiles-to-cuda | FileCheck %s
-// Products of f32 by single warps read planes of bf16 from shared memory, which threads make one block
-// ahead of the products. wgmma-planes.mlir has the same for warpgroups.
+// Products of f32 by single warps read planes of bf16 from shared memory, which threads make one
+// block ahead of the products. wgmma-planes.mlir has the same for warpgroups.
 
 // Planes of two blocks: 2 x 3 x 2 bytes x (128 + 128) entries x 16 steps.
 // CHECK-LABEL: llvm.func @project(
@@ -10,12 +10,12 @@
 // CHECK: scf.for
 // CHECK-NEXT: arith.xori
 // CHECK-NEXT: nvvm.barrier0
-// Eight chunks of four numbers are split into three planes each; then those of the block after it are
-// asked for.
+// Eight chunks of four numbers are split into three planes each; then those of the block after it
+// are asked for.
 // CHECK-COUNT-24: llvm.store %{{.*}} {alignment = 8 : i64} : vector<2xi32>, !llvm.ptr<3>
 // CHECK-COUNT-8: llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xf32>
-// Blocks of 64 x 64: three planes of each left fragment. Six products start with zeros, and are added
-// to the sum once.
+// Blocks of 64 x 64: three planes of each left fragment. Six products start with zeros, and are
+// added to the sum once.
 // CHECK: nvvm.ldmatrix
 // CHECK-COUNT-6: nvvm.mma.sync
 // CHECK: arith.addf

@@ -1,8 +1,8 @@
 // RUN: logitile-opt %s --convert-tiles-to-cuda | FileCheck %s
 // Products of f32 by warpgroups. Threads load numbers two blocks ahead of their products, and split
-// them into three planes of bf16 in shared memory one block ahead. Tensor cores make six products of
-// planes for each 16 steps. The first does not add to anything: the products of a block are added up
-// alone, and then to the sums of the blocks before.
+// them into three planes of bf16 in shared memory one block ahead. Tensor cores make six products
+// of planes for each 16 steps. The first does not add to anything: the products of a block are
+// added up alone, and then to the sums of the blocks before.
 
 // Planes of two blocks: 2 x 3 x 2 bytes x (128 + 64) entries x 32 steps. There are no boxes.
 // CHECK-LABEL: llvm.func @project(
@@ -27,7 +27,8 @@
 // CHECK: nvvm.wgmma.mma_async %{{.*}}, <m = 64, n = 64, k = 16>, D[<f32>, <zero>], A[<bf16>, <one>, <row>], B[<bf16>, <one>, <col>]
 // CHECK-COUNT-11: nvvm.wgmma.mma_async %{{.*}}, <m = 64, n = 64, k = 16>, D[<f32>, <one>], A[<bf16>, <one>, <row>], B[<bf16>, <one>, <col>]
 // CHECK-NEXT: nvvm.wgmma.commit.group.sync.aligned
-// The rest of the turn runs beside the products: the next block is split, the one after it asked for.
+// The rest of the turn runs beside the products: the next block is split, the one after it asked
+// for.
 // CHECK-NOT: nvvm.barrier0
 // CHECK-COUNT-6: arith.truncf %{{.*}} : vector<2xf32> to vector<2xbf16>
 // CHECK-COUNT-18: llvm.store %{{.*}} {alignment = 8 : i64} : vector<2xi32>, !llvm.ptr<3>

@@ -17,7 +17,7 @@ N, D, V = 256, 128, 1000
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "float32"])
 def test_variants_have_other_products(dtype):
-    """Which instruction multiplies is in the tiles of each. Not all kernels have pairs of blocks."""
+    """Which instruction multiplies is in the tiles of each. Some kernels have no pairs."""
     named = {"": {}} | {
         name: gpu.VARIANTS[name] for name in gpu.variants("cuda:sm_90a", getattr(torch, dtype))
     }

@@ -1,5 +1,5 @@
-// On sm_90a, warpgroups multiply operands of 16 bits and planes of f32, where tiles have rows and sums
-// for them.
+// On sm_90a, warpgroups multiply operands of 16 bits and planes of f32, where tiles have rows and
+// sums for them.
 // DEFINE: %{early} = sed -e 's/$GRADIENTS/<hidden of "z">, <weight of "z">/; s/$PLAN/mode = early, tokens = 4096, workspace = 1000000000, chunks = 0, accumulate = false/; s/cpu:avx2/cuda:sm_90a/'
 // RUN: %{early} -e 's/$ELEMENT/bf16/' %S/Inputs/square.mlir | %schedule | FileCheck %s
 // RUN: %{early} -e 's/$ELEMENT/f16/' %S/Inputs/square.mlir | %schedule | FileCheck %s

@@ -6,7 +6,6 @@
 #include <cstring>
 #include <map>
 #include <mutex>
-#include <set>
 #include <unistd.h>
 using namespace logitile::cuda;
 using namespace logitile::test;
@@ -29,7 +28,6 @@ enum : uint32_t {
   kNotFound = 500,
   kContextIsDestroyed = 709,
   kCaptureUnsupported = 900,
-  kInvalidClusterSize = 912,
 };
 constexpr struct {
   uint32_t code;
@@ -49,7 +47,6 @@ constexpr struct {
     {700, "CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access was encountered"},
     {kContextIsDestroyed, "CUDA_ERROR_CONTEXT_IS_DESTROYED", "context is destroyed"},
     {kCaptureUnsupported, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED", "operation not permitted when stream is capturing"},
-    {kInvalidClusterSize, "CUDA_ERROR_INVALID_CLUSTER_SIZE", "invalid cluster configuration"},
 };
 
 const std::string kNativeHead = "native code for sm_";
@@ -71,8 +68,7 @@ struct CUfunc_st {
   Module module = nullptr;
   std::string name;
   size_t parameters = 0;
-  int fixedSharedBytes = 0, threads = kThreadsPerBlock, dynamicSharedBytes = kSharedBytes;
-  int cluster = 1; // blocks along x
+  int fixedSharedBytes = 0, threads = kThreadsPerBlock, dynamicSharedBytes = kSharedBytes, cluster = 1;
 };
 struct CUlinkState_st {
   bool isAlive = true;
@@ -211,7 +207,7 @@ Context stand_in::primary(int device) { return primaryOf(device); }
 void stand_in::setCapturing(Stream stream, bool isCapturing) { stream->isCapturing = isCapturing; }
 
 std::vector<std::string> stand_in::leaks() {
-  std::vector<std::string> found;
+  std::vector<std::string> found(state->memory.size() + state->hostMemory.size(), "memory");
   for (const auto &module : state->modules)
     if (module->isAlive)
       found.push_back("a module");
@@ -221,8 +217,6 @@ std::vector<std::string> stand_in::leaks() {
   for (const auto &event : state->events)
     if (event->isAlive)
       found.push_back("an event");
-  for (size_t i = 0; i < state->memory.size() + state->hostMemory.size(); ++i)
-    found.push_back("memory");
   for (const auto &context : state->contexts)
     if (context->retained > 0)
       found.push_back("a retained context");
@@ -389,8 +383,7 @@ int numberAfter(const std::string &text, const std::string &what) {
   return at == std::string::npos ? 0 : std::atoi(text.c_str() + at + what.size());
 }
 
-/// What the runtime asks of kernels of PTX text: parameters, static shared memory, largest block,
-/// clusters.
+/// What the runtime asks of kernels of PTX text: parameters, shared memory, threads, clusters.
 void readKernels(Module module, const std::string &ptx) {
   const std::string entry = ".visible .entry ";
   for (size_t at = ptx.find(entry); at != std::string::npos;) {
@@ -550,7 +543,7 @@ static Code launch(Entered &call, Function function, Launch made, void **paramet
   if (made.grid < 1 || made.grid > INT32_MAX || made.block < 1 || made.block > static_cast<unsigned>(function->threads))
     return call.wrong("a grid of " + std::to_string(made.grid) + " blocks of " + std::to_string(made.block), kInvalidValue);
   if (made.grid % static_cast<unsigned>(function->cluster) != 0)
-    return error(kInvalidClusterSize);
+    return error(kInvalidValue);
   if (made.sharedBytes > static_cast<unsigned>(function->dynamicSharedBytes))
     return call.wrong(std::to_string(made.sharedBytes) + " bytes of dynamic shared memory are not allowed", kInvalidValue);
   for (size_t i = 0; i < function->parameters; ++i)

@@ -147,7 +147,8 @@ Value Emitter::startProduct(MmaType type, SharedOperand left, SharedOperand righ
   }
   return NVVM::WgmmaMmaAsyncOp::create(
       *this, sums.getType(), sums, left.descriptor, right.descriptor, NVVM::MMAShapeAttr::get(context, 64, columns, 16), element, element,
-      NVVM::WGMMATypesAttr::get(context, NVVM::WGMMATypes::f32), added, keepsSign, keepsSign, layout(left.isInnerShared), layout(!right.isInnerShared), NVVM::MMAIntOverflowAttr());
+      NVVM::WGMMATypesAttr::get(context, NVVM::WGMMATypes::f32), added, keepsSign, keepsSign, layout(left.isInnerShared),
+      layout(!right.isInnerShared), NVVM::MMAIntOverflowAttr());
 }
 void Emitter::fenceProducts() { NVVM::WgmmaFenceAlignedOp::create(*this); }
 void Emitter::commitProducts() { NVVM::WgmmaGroupSyncAlignedOp::create(*this); }

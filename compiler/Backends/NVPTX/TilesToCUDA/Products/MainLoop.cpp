@@ -22,9 +22,10 @@ void MainLoop::copy(Int shared, Value isThere, Int offset, ValueRange from) {
 }
 
 /// Fragments are read from shared memory one step before their products, so that tensor cores need
-/// not wait for them. Copies of a later block stand after the first reads, so that products of the first step run
-/// beside them. Pointers to blocks move on before a block is copied, long after the copies of the
-/// one before have read them: a copy holds its address for as long as it waits for the memory pipe.
+/// not wait for them. Copies of a later block stand after the first reads, so that products of the
+/// first step run beside them. Pointers to blocks move on before a block is copied, long after the
+/// copies of the one before have read them: a copy holds its address for as long as it waits for
+/// the memory pipe.
 CodeBuilder::Values MainLoop::runPipelined(ValueRange start, Int first, Int count) {
   int64_t stages = k.stages, bytes = blockBytes();
   auto firstChunks = [&](Int block) -> CodeBuilder::Values {

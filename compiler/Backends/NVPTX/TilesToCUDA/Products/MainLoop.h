@@ -1,5 +1,5 @@
-// MainLoop.h - the product of two operands over a shared axis on tensor cores: a pipeline of blocks
-// in shared memory.
+// MainLoop.h - the product of two 16-bit operands over a shared axis on tensor cores: a pipeline of
+// blocks in shared memory. Products of f32 operands are in PlaneLoop.h.
 #pragma once
 #include "compiler/Backends/NVPTX/TilesToCUDA/Products/Staging.h"
 

@@ -5,11 +5,9 @@
 using namespace mlir;
 
 namespace logitile::cuda {
-static int64_t planeBytesOf(const Operand &operand, int64_t depth) { return operand.shape(depth).bytes(); }
-
 PlaneLoop::PlaneLoop(KernelContext &k, const Operand &left, const Operand &right, int64_t depth, Int end, bool mayClip)
     : k(k), e(k.e), left(left), right(right), depth(depth), end(end), toLeft(k, left, depth, end, mayClip),
-      toRight(k, right, depth, end, mayClip), leftBytes(planeBytesOf(left, depth)), rightBytes(planeBytesOf(right, depth)),
+      toRight(k, right, depth, end, mayClip), leftBytes(left.shape(depth).bytes()), rightBytes(right.shape(depth).bytes()),
       slotBytes(kPlanes * (leftBytes + rightBytes)), leftPlanes(k.ring()), rightPlanes(leftPlanes + kPlanes * leftBytes) {
   if (!left.isOfWarpgroups)
     return;
@@ -124,7 +122,7 @@ CodeBuilder::Values PlaneLoop::multiply(Value slot, ValueRange sums, function_re
   return addProducts(sums, products);
 }
 
-/// Six products would round the whole sum six times; they are added up first, where numbers are
+/// Six products would cut off the whole sum six times; they are added up first, where numbers are
 /// small.
 CodeBuilder::Values PlaneLoop::multiplyFragments(Value slot, ValueRange start) {
   const Sharing &sharing = k.threads.sharing;

@@ -131,9 +131,9 @@ private:
   llvm::SmallVector<Source> sources;
 };
 
-/// Reads fragments of an operand from shared memory. A fragment has 16 entries of the outer axis and
-/// 16 of the shared axis, and takes 4 registers with pairs of 16-bit elements. Of a right operand,
-/// registers 0 and 1 are a fragment of 8 entries, and registers 2 and 3 are another one.
+/// Reads fragments of an operand, or of a plane, from shared memory. A fragment has 16 entries of
+/// the outer axis and 16 of the shared axis. It takes 4 registers with pairs of 16-bit elements. Of
+/// a right operand, registers 0 and 1 are a fragment of 8 entries, and 2 and 3 are another one.
 class FragmentReader {
 public:
   FragmentReader(KernelContext &k, const Operand &operand, int64_t depth)
