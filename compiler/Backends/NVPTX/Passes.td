@@ -14,7 +14,8 @@ def ConvertTilesToCUDAPass : Pass<"convert-tiles-to-cuda", "mlir::ModuleOp"> {
     fastest. `logitile.threads` is the number of threads of a block, `logitile.shared_bytes` the
     dynamic shared memory of a launch, `@shared$memory`. Programs are not changed.
 
-    Products run on tensor cores (m16n8k16, sums in f32), fed by a pipeline of asynchronous copies.
+    Products run on tensor cores (m16n8k16, sums in f32), fed by a pipeline of asynchronous copies;
+    operands of f32 are loaded instead.
     An f32 operand is split into three bf16 planes; six of the nine products of planes are computed.
     Row states are updated by the threads that have the products: first by the threads of a row,
     then by its warps. On sm_90a a product `using wgmma` runs on warpgroups. Copies have 16 bytes if

@@ -19,20 +19,20 @@ static bool areFloats(ArrayRef<Type> operands) {
 }
 
 /// Warpgroups multiply operands of 16 bits, or planes of f32: 64 rows of a tile each, in blocks of
-/// a power of two steps, which are up to 128 bytes. The sums of the tiles that a kernel makes at a
-/// time have to fit the registers of a thread, and each column of a tile needs a thread.
-static bool suitsWarpgroups(const Product &product, int64_t sharedBytes) {
+/// up to 64 steps that are a power of two; of f32 up to 32, which threads have in registers. The
+/// sums of the tiles that a kernel makes at a time have to fit the registers of a thread, and each
+/// column of a tile needs a thread.
+static bool suitsWarpgroups(const Product &product) {
   constexpr int64_t kRows = 64, kMostRows = 256, kMostColumns = 256, kDeepest = 64;
   bool have16Bits = llvm::all_of(product.operands, [](Type operand) { return operand.getIntOrFloatBitWidth() == 16; });
-  bool haveFewFloats = areFloats(product.operands) && product.columns <= kMostColumnsOfF32 && product.depth <= kDeepest / 2 &&
-                       kBlocksOfPlanes * bytesOfPlanes(product.rows + product.columns, product.depth) <= sharedBytes;
+  bool haveFewFloats = areFloats(product.operands) && product.columns <= kMostColumnsOfF32 && product.depth <= kDeepest / 2;
   int64_t columns = product.columns * static_cast<int64_t>(product.operands.size());
   return (have16Bits || haveFewFloats) && product.rows % kRows == 0 && product.rows <= kMostRows && columns <= kMostColumns &&
          product.columns <= 2 * product.rows && product.depth <= kDeepest && llvm::isPowerOf2_64(product.depth);
 }
 
 Algorithm GPUTarget::productAlgorithm(const Product &product) const {
-  if (!hasWarpgroups() || !suitsWarpgroups(product, gpu.info().sharedBytes))
+  if (!hasWarpgroups() || !suitsWarpgroups(product))
     return Algorithm::MmaSync;
   bool isOfPair = product.cluster == kBlocksOfPair && !areFloats(product.operands);
   return isOfPair ? Algorithm::WgmmaPairs : Algorithm::Wgmma;

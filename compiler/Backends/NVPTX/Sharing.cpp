@@ -141,10 +141,10 @@ FailureOr<Extents> findExtents(KernelOp kernel) {
   return result.wasInterrupted() ? FailureOr<Extents>(failure()) : found;
 }
 
-/// Halves the longer side of a warp's block until it fits a thread's registers, every scheduler has
-/// a warp, and every row a thread. The planes of f32 along one side of a block take registers, so
-/// blocks of gradients have two fragments there. In kernels of logits, row states would take these
-/// registers: blocks are squares.
+/// Halves one side of a warp's block until the block fits a thread's registers, every scheduler has
+/// a warp, and every row a thread. This is the longer side. But in gradients of f32, it is the rows
+/// while there are more than two fragments of them: planes of so many stay in registers. In kernels
+/// of logits, row states need these registers.
 void cutIntoBlocks(Sharing &sharing, const Extents &extents, const GpuInfo &gpu) {
   int64_t values = std::max<int64_t>(extents.values, 1), most = extents.elements(gpu);
   auto warps = [&] { return sharing.warpRows * sharing.warpColumns; };

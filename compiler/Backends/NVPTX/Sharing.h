@@ -56,17 +56,19 @@ struct Sharing {
 std::optional<Algorithm> algorithmOf(mlir::Operation *op);
 /// Whether 'op' is a product of warpgroups.
 bool isOfWarpgroups(mlir::Operation *op);
+/// Whether 'kernel' has such a product.
 bool hasWarpgroups(KernelOp kernel);
+/// Thread blocks that share the right operand of a product of warpgroups: 2 where it is one of
+/// pairs, else 1. Those of a kernel make neighbouring steps of the first axis of its grid.
+int64_t blocksTogether(Algorithm algorithm);
+int64_t blocksTogether(KernelOp kernel);
+
 /// Whether 'op' is a product whose operands are f32, which threads split into planes.
 bool isOfPlanes(mlir::Operation *op);
 /// The planes in shared memory of a block of 'depth' steps, for operands that have 'entries' in a
 /// tile together. Kernels hold those of two blocks: one is multiplied while the other is made.
 int64_t bytesOfPlanes(int64_t entries, int64_t depth);
 inline constexpr int64_t kBlocksOfPlanes = 2;
-/// Thread blocks that share the right operand of such a product: 2 where it is one of pairs, else
-/// 1. Those of a kernel make neighbouring steps of the first axis of its grid.
-int64_t blocksTogether(Algorithm algorithm);
-int64_t blocksTogether(KernelOp kernel);
 
 /// Whether 'loop' has turns only if one of its tokens has a flag, as hardly any token has.
 bool isForFlaggedTokens(mlir::scf::ForOp loop);

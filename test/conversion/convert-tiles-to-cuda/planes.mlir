@@ -30,11 +30,16 @@ module attributes {logitile.request = #logitile.request<projections = [#logitile
     }
   }
 
-  // Blocks of gradients have 32 rows and all columns: two left fragments are read at first.
+  // Blocks of gradients have 32 rows and all columns. Three planes of two left fragments and of the
+  // first right one are read before products, and three of each of the seven other right ones.
   // CHECK-LABEL: llvm.func @weight_gradient(
   // CHECK: scf.for
   // CHECK: nvvm.barrier0
-  // CHECK: nvvm.ldmatrix {{.*}}#nvvm.mma_layout<col>
+  // CHECK-COUNT-9: nvvm.ldmatrix {{.*}}#nvvm.mma_layout<col>
+  // CHECK-NOT: nvvm.ldmatrix
+  // CHECK-COUNT-24: nvvm.mma.sync
+  // CHECK-COUNT-3: nvvm.ldmatrix
+  // CHECK-NOT: nvvm.ldmatrix
   // CHECK: nvvm.mma.sync
   logitile.kernel @weight_gradient(%n: index from tokens, %g: !logitile.view<?x256xf32> from @g, %x: !logitile.view<?x128xf32> from @x,
                                    %dw: !logitile.view<256x128xf32> from @dw) {

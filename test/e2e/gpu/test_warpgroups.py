@@ -93,6 +93,17 @@ def test_other_tiles(dtype, tiles, monkeypatch):
     check_orders(made, monkeypatch)
 
 
+@pytest.mark.parametrize("tiles, vocab", [
+    ("TM=192", 128), ("TM=128,TN=96,TKproject=16", 192), ("TM=256,TN=32", 64),
+    ("TM=128,TD=32,TKhidden=16", 128),
+])  # fmt: skip
+def test_blocks_with_fewer_chunks_than_threads(tiles, vocab, monkeypatch):
+    """Tiles divide the vocabulary and the hidden axis: only the tile's end is that of the reads."""
+    made = sample("plain", "float32", (70, vocab, 64))
+    made.head.options = dataclasses.replace(made.head.options, tiles=tiles)
+    check_orders(made, monkeypatch)
+
+
 PAIRS = "TM=64,TN=64,TD=128,cluster=2"
 
 
@@ -140,7 +151,9 @@ def test_work_of_pairs_is_as_predicted(kind):
 @pytest.mark.skipif(is_on_gpu(TARGET), reason="GPUs do not count")
 @pytest.mark.parametrize("kind", ["kept", "chunks"])
 def test_work_of_planes_is_as_predicted(kind):
-    """No numbers are read that are not there, and no lanes meet in a memory bank."""
+    """No lanes meet in a memory bank, and hardly any numbers are read that are not there:
+    rows of stored gradients end with whole chunks.
+    """
     check_work("plain", "float32", kind, tiles="TM=64,TN=64,TD=64")
 
 

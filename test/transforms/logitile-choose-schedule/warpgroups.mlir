@@ -16,8 +16,8 @@
 // FLOATS: logitile.launch "z_hidden" {{.*}}TK = 32,{{.*}} using wgmma
 // FLOATS: logitile.launch "z_weight" {{.*}}TK = 32,{{.*}} using wgmma
 
-// Not with tiles that they cannot cut, nor on sm_90. Blocks of f32 have at most 32 steps: planes of
-// more do not fit shared memory.
+// Not with tiles that they cannot cut, nor on sm_90. Blocks of f32 have at most 32 steps, which
+// threads load ahead into registers.
 // RUN: %{early} -e 's/$ELEMENT/f32/; s/threads = 4/threads = 4, tiles = {TKproject = 64}/' %S/Inputs/square.mlir | %schedule | FileCheck %s --check-prefix=WARPS
 // RUN: %{early} -e 's/$ELEMENT/bf16/; s/threads = 4/threads = 4, tiles = {TM = 32}/' %S/Inputs/square.mlir | %schedule | FileCheck %s --check-prefix=WARPS
 // RUN: %{early} -e 's/$ELEMENT/bf16/; s/threads = 4/threads = 4, tiles = {TN = 288}/' %S/Inputs/square.mlir | %schedule | FileCheck %s --check-prefix=WARPS

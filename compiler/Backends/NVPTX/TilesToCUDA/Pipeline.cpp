@@ -50,7 +50,7 @@ static ProjectOp productOfLoop(KernelOp kernel) {
   });
   auto project = products.size() == 1 ? dyn_cast<ProjectOp>(products.front()) : ProjectOp();
   auto loop = project ? dyn_cast<scf::ForOp>(project->getParentOp()) : scf::ForOp();
-  return loop && isOfWarpgroups(project) && !isOfPlanes(project) && project.getColumn() == loop.getInductionVar() ? project : ProjectOp();
+  return loop && isOfWarpgroups(project) && project.getColumn() == loop.getInductionVar() ? project : ProjectOp();
 }
 
 /// Of the hidden axis.

@@ -1,12 +1,13 @@
-// Pipeline.h - how far ahead of their products the operands of a kernel are copied.
+// Pipeline.h - the shared memory for operands of products, and how far ahead they are copied.
 // Products/Staging.h copies them.
 #pragma once
 #include "compiler/Backends/NVPTX/Sharing.h"
 
 namespace logitile::cuda {
-/// The pipeline of a kernel with contractions: how many blocks of operands are copied ahead, and
-/// the shared memory for them. In products of warpgroups, the mbarriers take the 'first' bytes,
-/// before the first stage.
+/// The pipeline of a kernel with contractions: how many blocks of 16-bit operands are copied ahead,
+/// and the shared memory for these stages, or for planes of f32, which are no stages. In products
+/// of warpgroups with operands of 16 bits, the mbarriers take the 'first' bytes, before the first
+/// stage.
 struct Pipeline {
   int64_t stages = 0, first = 0, bytes = 0;
   /// A product in a loop over tiles that requests the boxes of the next tile before this tile is

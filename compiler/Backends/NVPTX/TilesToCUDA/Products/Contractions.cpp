@@ -25,7 +25,8 @@ static LogicalResult checkAlgorithm(Operation *op) {
   return op->emitOpError() << "is 'using' " << stringifyAlgorithm(algorithm) << ", which CUDA kernels do not have; use mma_sync";
 }
 
-/// Operands of warpgroups lie in lines of up to 128 bytes.
+/// Lines of operands of warpgroups have up to 128 bytes. Threads have no registers for more than 32
+/// steps of f32, which they load ahead.
 static LogicalResult checkDepth(Operation *op, Type element, int64_t depth) {
   if (depth % 16 != 0)
     return op->emitOpError() << "goes 'by' " << depth << "; tensor cores take 16 steps at a time";
@@ -63,7 +64,7 @@ static FailureOr<Operand> makeOperand(KernelContext &k, Operation *op, const Vie
     return failure();
   const Sharing &sharing = k.threads.sharing;
   Int warpFirst = isRight ? k.threads.warpColumn * sharing.blockColumns() : k.threads.warpRow * sharing.blockRows();
-  // Gradients of logits are stored with their padding.
+  // Gradients of logits are stored with their padding (paddedEnd in Stores.cpp).
   bool mayReadPadding = isa<ContractOp>(op) && !isRight && k.isPadded(view);
   Operand operand{&view, k.scalar(first), *end, outer, k.mayClip(view, dim, first, outer), /*isInnerShared=*/dim == 0, warpFirst,
                   isOfWarpgroups(op), {}, {}, k.e.integer(0), mayReadPadding, false};
@@ -160,24 +161,24 @@ struct SharedAxis {
   bool endsWithOperands; // where it has to end
 };
 
-/// Sums of warpgroups start with zeros: where they come from memory, the assembler lets each
-/// product wait for the one before.
+/// Sums of warpgroups start with zeros. Where they come from memory, the assembler lets each
+/// product of 16 bits wait for the one before; with planes, they would take registers beside those
+/// of the loop.
 static Tile multiply(KernelContext &k, Operation *op, const Operand &left, const Operand &right, const SharedAxis &axis,
                      const std::optional<Plus> &plus, const std::optional<TileLoop> &tiles = std::nullopt) {
   auto type = cast<TileType>(op->getResult(0).getType());
-  if (isOfWarpgroups(op) && left.isFloat()) {
-    CodeBuilder::Values sums = PlaneLoop(k, left, right, axis.depth, axis.end, axis.mayClip).run(zerosOf(k, type), axis.first);
-    return Tile{type, plus ? addTo(k, type, sums, *plus) : sums, {}};
-  }
-  if (isOfWarpgroups(op)) {
-    WarpgroupLoop loop(k, left, right, axis.depth, axis.end, axis.mayClip, axis.endsWithOperands);
-    CodeBuilder::Values sums = loop.run(zerosOf(k, type), axis.first, tiles);
-    return Tile{type, plus ? addTo(k, type, sums, *plus) : sums, {}};
-  }
-  CodeBuilder::Values start = plus ? startOf(k, type, *plus) : zerosOf(k, type);
-  if (left.isFloat())
-    return Tile{type, PlaneLoop(k, left, right, axis.depth, axis.end, axis.mayClip).run(start, axis.first), {}};
-  return Tile{type, MainLoop(k, left, right, axis.depth, axis.end, axis.mayClip).run(start, axis.first), {}};
+  auto run = [&](ValueRange start) {
+    if (left.isFloat())
+      return PlaneLoop(k, left, right, axis.depth, axis.end, axis.mayClip).run(start, axis.first);
+    if (isOfWarpgroups(op))
+      return WarpgroupLoop(k, left, right, axis.depth, axis.end, axis.mayClip, axis.endsWithOperands).run(start, axis.first, tiles);
+    return MainLoop(k, left, right, axis.depth, axis.end, axis.mayClip).run(start, axis.first);
+  };
+  if (!plus)
+    return Tile{type, run(zerosOf(k, type)), {}};
+  if (isOfWarpgroups(op))
+    return Tile{type, addTo(k, type, run(zerosOf(k, type)), *plus), {}};
+  return Tile{type, run(startOf(k, type, *plus)), {}};
 }
 
 /// The loop around 'op', where the kernel asks for boxes of its next tile.

@@ -45,7 +45,7 @@ CodeBuilder::Values PlaneLoop::runBlocks(ValueRange start, Int first, Int count)
       return [&, planes, bytes](const Stager::Chunk &chunk, Value numbers) { split(chunk, numbers, planes + before, bytes); };
     };
     toLeft.visitChunks(loaded, splitInto(leftPlanes, leftBytes));
-    toRight.visitChunks(loaded.drop_front(toLeft.chunks()), splitInto(rightPlanes, rightBytes));
+    toRight.visitChunks(loaded.drop_front(toLeft.chunksOfThread()), splitInto(rightPlanes, rightBytes));
   };
   auto later = [&](ValueRange from) -> CodeBuilder::Values { return {toLeft.aBlockLater(from[0]), toRight.aBlockLater(from[1])}; };
 
@@ -105,7 +105,7 @@ void PlaneLoop::split(const Stager::Chunk &chunk, Value numbers, Int planes, int
     for (auto [plane, bits] : llvm::enumerate(splitIntoPlanes(e, pair)))
       words[plane].push_back(bits);
   }
-  Place place = e.shared(planes + chunk.inPlane, e.i32);
+  Place place = e.shared(planes + chunk.target, e.i32);
   for (int64_t plane = 0; plane < kPlanes; ++plane) {
     Value both = vector::FromElementsOp::create(e, VectorType::get(2, e.i32), words[plane]);
     LLVM::StoreOp::create(e, both, e.at(place, e.integer(plane * planeBytes / 4)).pointer, /*alignment=*/8);

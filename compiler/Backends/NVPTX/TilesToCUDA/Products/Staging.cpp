@@ -1,5 +1,5 @@
-// Staging.cpp - copies of 16 bytes where an operand allows them, else element by element; fragments
-// for the tensor cores.
+// Staging.cpp - copies and loads of 16 bytes where an operand allows them, else element by element;
+// fragments and planes for the tensor cores.
 #include "compiler/Backends/NVPTX/TilesToCUDA/Products/Staging.h"
 using namespace mlir;
 
@@ -76,9 +76,8 @@ Stager::Chunk Stager::chunkOf(Int number) const {
   int64_t ofPanel = chunkShape.lines * chunkShape.chunks;
   Int panel = chunkShape.panels == 1 ? e.integer(0) : number / ofPanel, inPanel = chunkShape.panels == 1 ? number : number % ofPanel;
   Int line = inPanel / chunkShape.chunks, chunk = panel * chunkShape.chunks + inPanel % chunkShape.chunks;
-  constexpr int64_t kPlaneBytes = 8; // of a chunk
-  Int inPlane = operand.isFloat() ? shape.placeOf(line, chunk / 2) + chunk % 2 * kPlaneBytes : e.integer(0);
-  return {line, chunk, chunkShape.placeOf(line, chunk), inPlane};
+  constexpr int64_t kPlaneBytes = 8; // of four numbers
+  return {line, chunk, operand.isFloat() ? shape.placeOf(line, chunk / 2) + chunk % 2 * kPlaneBytes : shape.placeOf(line, chunk)};
 }
 
 /// Bytes of a chunk from entry 'first' on of an axis that ends 'left' entries later; both i32.
@@ -105,9 +104,9 @@ Stager::Source Stager::sourceOf(int64_t round) const {
   bool isOfPanel = threads % chunkShape.chunks == 0 && (chunkShape.panels == 1 || ofPanel % threads == 0);
   Chunk first = chunkOf(e.thread()), chunk = first;
   Int further = e.integer(0);
-  if (isOfPanel && lines % std::max(chunkShape.period(), shape.period()) == 0) {
-    auto bytes = [&](const StageShape &of) { return panel * of.panelBytes() + lines * of.lineBytes(); };
-    chunk = {first.line + lines, first.chunk + panel * chunkShape.chunks, first.target + bytes(chunkShape), first.inPlane + bytes(shape)};
+  if (isOfPanel && lines % shape.period() == 0) {
+    Int target = first.target + panel * shape.panelBytes() + lines * shape.lineBytes();
+    chunk = {first.line + lines, first.chunk + panel * chunkShape.chunks, target};
     further = stride * lines + panel * chunkShape.chunks * perChunk;
   } else {
     chunk = chunkOf(e.thread() + round * threads);
@@ -165,18 +164,18 @@ static Type chunkType(Emitter &e, int64_t elements) { return VectorType::get(ele
 CodeBuilder::Values Stager::loadChunks(Value from, Int shared, Value isThere) const {
   CodeBuilder::Values chunks;
   Type type = chunkType(e, perChunk);
-  for (const Source &source : sources) {
-    auto load = [&]() -> CodeBuilder::Values { return {e.loadAs(type, move(from, source.further), kVectorBytes)}; };
+  for (auto [round, source] : llvm::enumerate(sources)) {
+    auto load = [&, &source = source]() -> CodeBuilder::Values { return {e.loadAs(type, move(from, source.further), kVectorBytes)}; };
     auto zeros = [&]() -> CodeBuilder::Values { return {e.number(type, 0)}; };
-    Value loaded = e.choose(e.both(isThere, hasEntries(source, shared)), type, load, zeros)[0];
+    Value loaded = e.choose(e.both(isThere, hasEntries(round, shared)), type, load, zeros)[0];
     chunks.push_back(operand.isInnerShared && mayClipShared ? clip(loaded, shared + source.chunk.chunk * perChunk) : loaded);
   }
   return chunks;
 }
 
-/// Whether (i1) there are entries of the chunk in the block that begins at entry `shared`.
-Value Stager::hasEntries(const Source &source, Int shared) const {
-  Value isInside = source.isInside ? source.isInside : e.truth(true);
+Value Stager::hasEntries(int64_t round, Int shared) const {
+  const Source &source = sources[round];
+  Value isInside = source.isInside ? e.both(hasChunk(round), source.isInside) : hasChunk(round);
   if (source.bytes)
     isInside = e.both(isInside, isLess(e.integer(0), e.extend(source.bytes)));
   if (!mayClipShared)

@@ -39,10 +39,10 @@ struct Operand {
   Int warpFirst;        // the first entry, in the tile, of this warp's block
   bool isOfWarpgroups;  // tensor cores read it from shared memory, in a layout that they know
 
-  mlir::Value boxes;     // in products of warpgroups: its tensor map, if the kernel has one
+  mlir::Value boxes;     // of 16 bits, in products of warpgroups: its tensor map, if there is one
   mlir::Value hasBoxes;  // i1: whether this launch has the map, and the tile can be copied with it
   Int firstColumn;       // the view's column at which the map begins
-  bool mayReadPadding;   // whether rows are padded to 16 bytes, and what is there has been written
+  bool mayReadPadding;   // whether rows are padded to 16 bytes, which other kernels have stored
   bool isHalved;         // whether a box has half of the lines, because each block of a pair copies one half
 
   mlir::Type element() const { return view->type.getElement(); }
@@ -60,7 +60,8 @@ inline constexpr std::pair<int, int> kProductsOfPlanes[] = {{2, 0}, {0, 2}, {1, 
 /// The high, middle and low part of a 'pair' of f32, each two bf16 in an i32: their sum is exact.
 llvm::SmallVector<mlir::Value, kPlanes> splitIntoPlanes(Emitter &e, mlir::Value pair);
 
-/// Copies blocks of an operand to shared memory.
+/// Copies blocks of an operand of 16 bits to shared memory, or loads blocks of f32. Each thread has
+/// some chunks of 16 bytes of every block.
 class Stager {
 public:
   /// A block has 'depth' entries of the shared axis. That axis ends at 'sharedEnd'.
@@ -84,8 +85,7 @@ public:
 
   struct Chunk {
     Int line, chunk;   // in the block
-    Int target;        // bytes from the start of the block
-    Int inPlane;       // of f32: bytes from the start of a plane to what is made of the chunk
+    Int target;        // bytes from the start of the block in shared memory, or of a plane
   };
 
   // ---- of f32 that is split: a chunk is four numbers --------------------------------------------
@@ -94,7 +94,8 @@ public:
   /// Loads the chunks that copyChunks would copy, as vectors. What is not there is zeros. But in
   /// padding of the outer axis, numbers may be anything.
   CodeBuilder::Values loadChunks(mlir::Value from, Int shared, mlir::Value isThere) const;
-  int64_t chunks() const { return sources.size(); }
+  /// The number of chunks that loadChunks returns.
+  int64_t chunksOfThread() const { return sources.size(); }
   /// Calls 'visit' with each of these chunks.
   void visitChunks(llvm::ArrayRef<mlir::Value> loaded, llvm::function_ref<void(const Chunk &, mlir::Value)> visit) const;
   /// The same for an operand that need not be aligned, element by element.
@@ -115,7 +116,9 @@ private:
   mlir::Value hasChunk(int64_t round) const;
   Place move(mlir::Value from, Int elements) const;
   void copySource(const Source &source, mlir::Value from, Int shared, Int offset, mlir::Value isThere);
-  mlir::Value hasEntries(const Source &source, Int shared) const;
+  /// Whether (i1) this thread has a chunk in 'round', with entries that exist, of the block that
+  /// begins at entry `shared`.
+  mlir::Value hasEntries(int64_t round, Int shared) const;
   mlir::Value clip(mlir::Value loaded, Int first) const;
   mlir::Value loadElement(const Chunk &chunk, Int shared, Int number) const;
 
