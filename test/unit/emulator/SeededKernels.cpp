@@ -54,7 +54,9 @@ void KernelText::replace(const std::string &pattern, const std::string &replacem
 // ---- programs -----------------------------------------------------------------------------------
 
 static CompileRequest requestFor(SeededProgram::Schedule schedule, ElementType element, int64_t hidden) {
-  const bool makesGradients = schedule != SeededProgram::Schedule::Forward, isOfPairs = schedule == SeededProgram::Schedule::Pairs;
+  using Schedule = SeededProgram::Schedule;
+  const bool makesGradients = schedule != Schedule::Forward, isOfPairs = schedule == Schedule::Pairs;
+  const bool isOfWarpgroups = isOfPairs || schedule == Schedule::Warpgroups;
   CompileRequest request;
   request.spec = kSpec;
   request.spec.replace(request.spec.find("$GRADIENT"), 9, makesGradients ? R"( gradient of ["loss"] wrt ["z", "bias"])" : "");
@@ -64,11 +66,12 @@ static CompileRequest requestFor(SeededProgram::Schedule schedule, ElementType e
   request.mode = makesGradients ? Mode::Early : Mode::Forward;
   request.tokens = kRows;
   request.chunks = 1;
-  request.target = isOfPairs ? "emu:sm_90a" : "emu:sm_80";
+  request.target = isOfWarpgroups ? "emu:sm_90a" : "emu:sm_80";
   request.threads = 1;
   request.tiles = {{"TM", 32}, {"TN", 32}, {"TD", 32}, {"TKproject", 16}, {"TKhidden", 16}, {"TKweight", 16}};
-  if (isOfPairs)
-    request.tiles = {{"TM", 64}, {"TN", 64}, {"TD", 64}, {"TKproject", 32}, {"TKhidden", 32}, {"TKweight", 32}, {"cluster", 2}};
+  if (isOfWarpgroups)
+    request.tiles = {{"TM", 64},      {"TN", 64},        {"TD", 64}, {"TKproject", 32}, {"TKhidden", 32},
+                     {"TKweight", 32}, {"cluster", isOfPairs ? 2 : 1}};
   return request;
 }
 

@@ -26,8 +26,8 @@ private:
 /// Cross entropy of logits with a bias, 600 entries of "hidden" numbers, 70 tokens: two tiles to a
 /// vocabulary split, a ragged rest on each axis.
 struct SeededProgram {
-  /// Pairs: as Kept, for sm_90a, whose blocks share operands.
-  enum class Schedule { Forward, Kept, Pairs };
+  /// Warpgroups: as Kept, for sm_90a. Pairs: the same, where blocks share operands.
+  enum class Schedule { Forward, Kept, Warpgroups, Pairs };
   SeededProgram(Schedule schedule, ElementType element, int64_t hidden);
 
   const CompileRequest request;

@@ -22,7 +22,8 @@ struct ProgramChoice {
 constexpr ProgramChoice kForward{Schedule::Forward, ElementType::BF16, kSixBlocks},
     kForwardF32{Schedule::Forward, ElementType::F32, kSixBlocks}, kForwardUnaligned{Schedule::Forward, ElementType::BF16, kUnaligned},
     kGradients{Schedule::Kept, ElementType::BF16, kSixBlocks}, kInPlace{Schedule::Kept, ElementType::F32, kSixBlocks},
-    kBeside{Schedule::Kept, ElementType::F16, kSixBlocks}, kPairs{Schedule::Pairs, ElementType::BF16, 2 * kSixBlocks};
+    kBeside{Schedule::Kept, ElementType::F16, kSixBlocks}, kPairs{Schedule::Pairs, ElementType::BF16, 2 * kSixBlocks},
+    kPlanes{Schedule::Warpgroups, ElementType::F32, kSixBlocks};
 
 /// Each is compiled once.
 const SeededProgram &programOf(const ProgramChoice &choice) {
@@ -123,6 +124,11 @@ std::vector<Bug> allBugs() {
       {"aBlockEndsBeforeTheOther", kPairs, "z_hidden", "barrier-misuse", edit(kTogether, "", 1, 2)},
       {"aHalfForOneBlock", kPairs, "z_hidden", "deadlock",
        edit("(arith\\.select %\\S+), %\\S+, (%\\S+) : i64(\n.*\n.*\n *%\\S+ = arith\\.trunci %\\S+ : i64 to i16)", "$1, $2, $2 : i64$3")},
+      // planes that warpgroups multiply
+      {"noFenceBeforePlanesAreMultiplied", kPlanes, "forward0", "proxy-fence", edit("nvvm\\.fence\\.proxy .*\n", "", 1, 3)},
+      {"noBarrierBeforePlanesAreMultiplied", kPlanes, "forward0", "race", edit(kBarrier, "", 1, 4)},
+      {"planesIntoThoseOfProductsUnderWay", kPlanes, "z_weight", "race", edit("arith\\.xori (%\\S+), %\\S+ : i32", "arith.ori $1, $1 : i32")},
+      {"sumsBeforeProductsAreDone", kPlanes, "z_hidden", "in-flight", edit("wait_group(\\S+) 0", "wait_group$1 1", 0, 2)},
       // boxes that are written
       {"noFenceBeforeBoxes", kPairs, "z_weight", "proxy-fence", edit("nvvm\\.fence\\.proxy .*\n( *nvvm\\.bar\\.warp)", "$1")},
       {"noWarpBarrierBeforeBoxes", kPairs, "z_weight", "race", edit("nvvm\\.bar\\.warp\\.sync .*\n", "", 0, 1)},
@@ -155,7 +161,7 @@ TEST_P(SeededKernels, AreReported) {
 INSTANTIATE_TEST_SUITE_P(All, SeededKernels, testing::ValuesIn(allBugs()), [](const auto &info) { return std::string(info.param.name); });
 
 TEST(UnseededKernels, AreCleanInAnyOrder) {
-  for (const ProgramChoice &choice : {kForward, kForwardF32, kForwardUnaligned, kGradients, kInPlace, kBeside, kPairs}) {
+  for (const ProgramChoice &choice : {kForward, kForwardF32, kForwardUnaligned, kGradients, kInPlace, kBeside, kPairs, kPlanes}) {
     SeededCall call(programOf(choice), programOf(choice).device);
     for (uint64_t seed : {0, 1, 2}) {
       const Status status = call.run(seed);
