@@ -70,7 +70,6 @@ void Emitter::storeRun(ValueRange values, Place place) {
 }
 
 CodeBuilder::Values Emitter::loopOverWords(Value end, ValueRange start, function_ref<Values(Value, ValueRange)> body) {
-  auto word = [&](int32_t value) { return constant(getI32IntegerAttr(value)); };
   return loopOverWords(word(0), end, word(1), start, body);
 }
 CodeBuilder::Values Emitter::loopOverWords(Value first, Value end, Value step, ValueRange start,

@@ -57,6 +57,8 @@ public:
   /// Loads one element and converts it to its value type.
   mlir::Value load(Place place);
   void store(mlir::Value value, Place place);
+  /// An i32 constant.
+  mlir::Value word(int64_t value) { return constant(getI32IntegerAttr(value)); }
   /// Loads 'count' neighbours at once and converts them to their value type. Their address must be
   /// a multiple of the bytes of all of them together.
   Values loadRun(Place place, int64_t count);

@@ -67,19 +67,19 @@ LLVM::LLVMFuncOp Emitter::beginKernel(StringRef name, ArrayRef<Type> arguments, 
 Value Emitter::readThread() { return arith::ExtUIOp::create(*this, i64, NVVM::ThreadIdXOp::create(*this, i32)); }
 Value Emitter::readBlock() { return arith::ExtUIOp::create(*this, i64, NVVM::BlockIdXOp::create(*this, i32)); }
 void Emitter::barrier() { NVVM::Barrier0Op::create(*this); }
-void Emitter::syncWarp() { NVVM::SyncWarpOp::create(*this, constant(getI32IntegerAttr(-1))); }
+void Emitter::syncWarp() { NVVM::SyncWarpOp::create(*this, word(-1)); }
 
 Value Emitter::vote(Value condition) {
-  Value all = constant(getI32IntegerAttr(-1));
+  Value all = word(-1);
   return NVVM::VoteSyncOp::create(*this, i32, all, condition, NVVM::VoteSyncKind::ballot);
 }
 
 static Value shuffle(Emitter &e, NVVM::ShflKind kind, Value value, Value lane) {
-  Value all = e.constant(e.getI32IntegerAttr(-1)), last = e.constant(e.getI32IntegerAttr(kWarp - 1));
+  Value all = e.word(-1), last = e.word(kWarp - 1);
   return NVVM::ShflOp::create(e, value.getType(), all, value, lane, last, kind, UnitAttr());
 }
 Value Emitter::exchange(Value value, int64_t mask) {
-  return shuffle(*this, NVVM::ShflKind::bfly, value, constant(getI32IntegerAttr(mask)));
+  return shuffle(*this, NVVM::ShflKind::bfly, value, word(mask));
 }
 Value Emitter::valueOf(Int lane, Value value) { return shuffle(*this, NVVM::ShflKind::idx, value, narrow(lane)); }
 
@@ -129,7 +129,7 @@ Emitter::Values Emitter::multiply(MmaType type, ValueRange left, ValueRange righ
 }
 
 Int Emitter::uniform(Int value) {
-  Value all = constant(getI32IntegerAttr(-1)), first = constant(getI32IntegerAttr(0)), last = constant(getI32IntegerAttr(kWarp - 1));
+  Value all = word(-1), first = word(0), last = word(kWarp - 1);
   return extend(NVVM::ShflOp::create(*this, i32, all, narrow(value), first, last, NVVM::ShflKind::idx, UnitAttr()));
 }
 
@@ -176,18 +176,18 @@ void Emitter::passByValue(LLVM::LLVMFuncOp kernel, unsigned number, int64_t byte
 
 Place Emitter::variable() {
   Type pointer = LLVM::LLVMPointerType::get(getContext());
-  return {LLVM::AllocaOp::create(*this, pointer, i64, constant(getI32IntegerAttr(1)), /*alignment=*/8), i64};
+  return {LLVM::AllocaOp::create(*this, pointer, i64, word(1), /*alignment=*/8), i64};
 }
 
 void Emitter::startMbarrier(Place mbarrier, int64_t arrivals) {
-  NVVM::MBarrierInitOp::create(*this, mbarrier.pointer, constant(getI32IntegerAttr(arrivals)), /*predicate=*/Value());
+  NVVM::MBarrierInitOp::create(*this, mbarrier.pointer, word(arrivals), /*predicate=*/Value());
 }
 void Emitter::fenceMbarriers() { NVVM::FenceMbarrierInitOp::create(*this); }
 void Emitter::arrive(Place mbarrier) {
   NVVM::MBarrierArriveOp::create(*this, i64, mbarrier.pointer, /*count=*/Value(), NVVM::MemScopeKind::CTA, /*relaxed=*/false);
 }
 void Emitter::arriveExpecting(Place mbarrier, int64_t bytes) {
-  NVVM::MBarrierArriveExpectTxOp::create(*this, i64, mbarrier.pointer, constant(getI32IntegerAttr(bytes)), NVVM::MemScopeKind::CTA,
+  NVVM::MBarrierArriveExpectTxOp::create(*this, i64, mbarrier.pointer, word(bytes), NVVM::MemScopeKind::CTA,
                                          /*relaxed=*/false, /*predicate=*/Value());
 }
 void Emitter::waitForPhase(Place mbarrier, Value parity) {

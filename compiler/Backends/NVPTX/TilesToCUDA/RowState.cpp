@@ -185,14 +185,14 @@ private:
   /// that the tile has the entry.
   Value isColumn(const Column &at) {
     arith::CmpIOp comparison = compared->comparison;
-    Value distance = e.constant(e.getI32IntegerAttr(k.threads.distance(at.place.known())));
+    Value distance = e.word(k.threads.distance(at.place.known()));
     return arith::CmpIOp::create(e, comparison.getPredicate(), fromFirst, distance);
   }
 
   /// Hardly any row has its entry in this tile, so its columns are compared only where it has.
   Value findPick(const ThreadRow &row, Widener &group, const SparseSlot &pick, const CodeBuilder::Values &start) {
     Value distance = arith::SubIOp::create(e, group.get(pick.index), e.narrow(column));
-    Value columns = e.constant(e.getI32IntegerAttr(k.threads.sharing.columns));
+    Value columns = e.word(k.threads.sharing.columns);
     Value isHere = arith::CmpIOp::create(e, arith::CmpIPredicate::ult, distance, columns);
     auto compare = [&]() -> CodeBuilder::Values {
       CodeBuilder::Values state = start;

@@ -8,17 +8,17 @@ BoxCopies::BoxCopies(KernelContext &k, const Operand &left, const Operand &right
 
 Value BoxCopies::within(Value number, int64_t end) {
   if (llvm::isPowerOf2_64(end))
-    return arith::AndIOp::create(e, number, word(end - 1));
-  Value isBelow = arith::CmpIOp::create(e, arith::CmpIPredicate::ult, number, word(end));
-  return arith::SelectOp::create(e, isBelow, number, arith::SubIOp::create(e, number, word(end)));
+    return arith::AndIOp::create(e, number, e.word(end - 1));
+  Value isBelow = arith::CmpIOp::create(e, arith::CmpIPredicate::ult, number, e.word(end));
+  return arith::SelectOp::create(e, isBelow, number, arith::SubIOp::create(e, number, e.word(end)));
 }
 
 Value BoxCopies::after(Value position, Value steps) { return within(arith::AddIOp::create(e, position, steps), 2 * k.stages); }
 
 /// 0 in the first round of the two and 1 in the second, or the other way round.
 Value BoxCopies::parityOf(Value position, bool ofFirstRound) {
-  Value isFirstRound = arith::CmpIOp::create(e, arith::CmpIPredicate::ult, position, word(k.stages));
-  return arith::SelectOp::create(e, isFirstRound, word(ofFirstRound), word(!ofFirstRound));
+  Value isFirstRound = arith::CmpIOp::create(e, arith::CmpIPredicate::ult, position, e.word(k.stages));
+  return arith::SelectOp::create(e, isFirstRound, e.word(ofFirstRound), e.word(!ofFirstRound));
 }
 
 void BoxCopies::copy(Int shared, Value position) {
@@ -61,7 +61,7 @@ void BoxCopies::release(Value slot, Value condition) {
   e.when(e.both(condition, isElected), [&] {
     e.arrive(k.departure(indexOf(slot)));
     if (k.pair)
-      e.arriveAt(arith::AddIOp::create(e, k.pair->reader, arith::MulIOp::create(e, slot, word(KernelContext::kMbarrierBytes))));
+      e.arriveAt(arith::AddIOp::create(e, k.pair->reader, arith::MulIOp::create(e, slot, e.word(KernelContext::kMbarrierBytes))));
   });
 }
 } // namespace logitile::cuda

@@ -22,7 +22,7 @@ public:
 
   /// The position 'steps' later. 'steps' is at most the number of stages.
   mlir::Value after(mlir::Value position, mlir::Value steps);
-  mlir::Value after(mlir::Value position, int64_t steps) { return after(position, word(steps)); }
+  mlir::Value after(mlir::Value position, int64_t steps) { return after(position, e.word(steps)); }
   mlir::Value slotOf(mlir::Value position) { return within(position, k.stages); }
 
   /// Called by the first warp only. Waits until all warps have read the stage at 'position', then
@@ -34,7 +34,6 @@ public:
   void release(mlir::Value slot, mlir::Value condition);
 
 private:
-  mlir::Value word(int64_t value) { return e.constant(e.getI32IntegerAttr(value)); }
   /// 'number' modulo 'end', for numbers below 2 * end.
   mlir::Value within(mlir::Value number, int64_t end);
   mlir::Value parityOf(mlir::Value position, bool ofFirstRound);

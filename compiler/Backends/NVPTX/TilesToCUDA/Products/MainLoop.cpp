@@ -38,30 +38,29 @@ CodeBuilder::Values MainLoop::runPipelined(ValueRange start, Int first, Int coun
   e.barrier(); // everyone's copies of the first block are there
   // The source of the last block that was asked for, the current block's slot and first fragments.
   CodeBuilder::Values carried = firstChunks(e.integer(stages - 2));
-  auto word = [&](int64_t number) -> Value { return e.constant(e.getI32IntegerAttr(number)); };
-  carried.push_back(word(0));
+  carried.push_back(e.word(0));
   llvm::append_range(carried, flatten(read(0, k.ring())));
   size_t others = carried.size();
   llvm::append_range(carried, start);
   Value blocks = e.narrow(count);
   auto isBelowCount = [&](Value number, int64_t further) {
-    Value later = arith::AddIOp::create(e, number, word(further));
+    Value later = arith::AddIOp::create(e, number, e.word(further));
     return Value(arith::CmpIOp::create(e, arith::CmpIPredicate::slt, later, blocks));
   };
   CodeBuilder::Values last = e.loopOverWords(blocks, carried, [&](Value number, ValueRange current) {
     Int block = e.extend(number);
     CodeBuilder::Values from{toLeft.aBlockLater(current[0]), toRight.aBlockLater(current[1])};
     Value slot = current[2];
-    auto isSlot = [&](Value a, int64_t b) { return arith::CmpIOp::create(e, arith::CmpIPredicate::eq, a, word(b)); };
+    auto isSlot = [&](Value a, int64_t b) { return arith::CmpIOp::create(e, arith::CmpIPredicate::eq, a, e.word(b)); };
     auto placeOf = [&](Value stage) {
-      Value offset = arith::MulIOp::create(e, stage, word(bytes));
+      Value offset = arith::MulIOp::create(e, stage, e.word(bytes));
       return k.ring() + e.integer(arith::ExtUIOp::create(e, e.i64, offset));
     };
     Int offset = placeOf(slot);
-    Value after = arith::AddIOp::create(e, slot, word(1)), following = arith::SelectOp::create(e, isSlot(after, stages), word(0), after);
+    Value after = arith::AddIOp::create(e, slot, e.word(1)), following = arith::SelectOp::create(e, isSlot(after, stages), e.word(0), after);
     Fragments fragments = unflatten(current.slice(3, others - 3));
     auto copyAhead = [&] {
-      Value before = arith::SubIOp::create(e, slot, word(1)), free = arith::SelectOp::create(e, isSlot(slot, 0), word(stages - 1), before);
+      Value before = arith::SubIOp::create(e, slot, e.word(1)), free = arith::SelectOp::create(e, isSlot(slot, 0), e.word(stages - 1), before);
       copy(first + (block + (stages - 1)) * depth, isBelowCount(number, stages - 1), placeOf(free), from);
     };
     // After the last block there is none: what is read then is not used.

@@ -15,8 +15,6 @@ PlaneLoop::PlaneLoop(KernelContext &k, const Operand &left, const Operand &right
   rightBlock.emplace(k, right, depth, rightPlanes);
 }
 
-Value PlaneLoop::word(int64_t number) const { return e.constant(e.getI32IntegerAttr(number)); }
-
 CodeBuilder::Values PlaneLoop::run(ValueRange start, Int first) {
   left.isOfWarpgroups ? beginStages(k) : e.barrier();
   Int count = divideUp(end - first, depth);
@@ -50,19 +48,19 @@ CodeBuilder::Values PlaneLoop::runBlocks(ValueRange start, Int first, Int count)
   auto later = [&](ValueRange from) -> CodeBuilder::Values { return {toLeft.aBlockLater(from[0]), toRight.aBlockLater(from[1])}; };
 
   CodeBuilder::Values from{toLeft.firstChunk(first), toRight.firstChunk(first)};
-  splitLoaded(load(word(0), from), word(0));
-  CodeBuilder::Values carried = later(from), loaded = load(word(1), carried);
-  carried.push_back(word(0));
+  splitLoaded(load(e.word(0), from), e.word(0));
+  CodeBuilder::Values carried = later(from), loaded = load(e.word(1), carried);
+  carried.push_back(e.word(0));
   llvm::append_range(carried, loaded);
   size_t others = carried.size();
   llvm::append_range(carried, start);
   CodeBuilder::Values last = e.loopOverWords(blocks, carried, [&](Value block, ValueRange current) {
-    Value slot = current[2], next = arith::XOrIOp::create(e, slot, word(1));
+    Value slot = current[2], next = arith::XOrIOp::create(e, slot, e.word(1));
     CodeBuilder::Values result;
     auto goOn = [&] {
       splitLoaded(llvm::to_vector(current.slice(3, loaded.size())), next);
       result = later(current);
-      CodeBuilder::Values ahead = load(arith::AddIOp::create(e, block, word(2)), result);
+      CodeBuilder::Values ahead = load(arith::AddIOp::create(e, block, e.word(2)), result);
       result.push_back(next);
       llvm::append_range(result, ahead);
     };
@@ -83,7 +81,7 @@ CodeBuilder::Values PlaneLoop::runElements(ValueRange start, Int first, Int coun
     toLeft.visitElements(shared, [&](const Stager::Chunk &chunk, Value numbers) { split(chunk, numbers, leftPlanes, leftBytes); });
     toRight.visitElements(shared, [&](const Stager::Chunk &chunk, Value numbers) { split(chunk, numbers, rightPlanes, rightBytes); });
     sharePlanes();
-    return multiply(word(0), sums, [] {});
+    return multiply(e.word(0), sums, [] {});
   });
 }
 
@@ -94,7 +92,7 @@ void PlaneLoop::sharePlanes() {
 }
 
 Int PlaneLoop::bytesBefore(Value slot) const {
-  return e.integer(arith::ExtUIOp::create(e, e.i64, arith::MulIOp::create(e, slot, word(slotBytes))));
+  return e.integer(arith::ExtUIOp::create(e, e.i64, arith::MulIOp::create(e, slot, e.word(slotBytes))));
 }
 
 void PlaneLoop::split(const Stager::Chunk &chunk, Value numbers, Int planes, int64_t planeBytes) {
@@ -157,13 +155,13 @@ CodeBuilder::Values PlaneLoop::multiplyFragments(Value slot, ValueRange start) {
 }
 
 Value PlaneLoop::startProducts(Value slot) {
-  Value ofSlot = arith::MulIOp::create(e, slot, word(slotBytes / kDescriptorUnit));
+  Value ofSlot = arith::MulIOp::create(e, slot, e.word(slotBytes / kDescriptorUnit));
   WarpgroupBlock ofLeft = leftBlock->later(ofSlot), ofRight = rightBlock->later(ofSlot);
   e.fenceProducts();
   Value sums;
   for (auto [l, r] : kProductsOfPlanes) {
-    WarpgroupBlock leftPlane = ofLeft.later(word(l * leftBytes / kDescriptorUnit));
-    WarpgroupBlock rightPlane = ofRight.later(word(r * rightBytes / kDescriptorUnit));
+    WarpgroupBlock leftPlane = ofLeft.later(e.word(l * leftBytes / kDescriptorUnit));
+    WarpgroupBlock rightPlane = ofRight.later(e.word(r * rightBytes / kDescriptorUnit));
     for (int64_t step = 0; step < depth / kProductSteps; ++step)
       sums = e.startProduct(MmaType::BF16, leftPlane.operandAt(step), rightPlane.operandAt(step), k.threads.sharing.columns, sums);
   }

@@ -33,7 +33,6 @@ private:
   /// Before products: what this thread has split, and what the others have, may be read.
   void sharePlanes();
   Int bytesBefore(mlir::Value slot) const;
-  mlir::Value word(int64_t number) const;
 
   KernelContext &k;
   Emitter &e;

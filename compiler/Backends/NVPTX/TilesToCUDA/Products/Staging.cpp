@@ -82,9 +82,8 @@ Stager::Chunk Stager::chunkOf(Int number) const {
 
 /// Bytes of a chunk from entry 'first' on of an axis that ends 'left' entries later; both i32.
 static Value bytesInside(Emitter &e, Value left, Value first, int64_t elementBytes) {
-  auto number = [&](int32_t value) { return e.constant(e.getI32IntegerAttr(value)); };
-  Value entries = arith::MaxSIOp::create(e, arith::SubIOp::create(e, left, first), number(0));
-  return arith::MinSIOp::create(e, arith::MulIOp::create(e, entries, number(elementBytes)), number(16));
+  Value entries = arith::MaxSIOp::create(e, arith::SubIOp::create(e, left, first), e.word(0));
+  return arith::MinSIOp::create(e, arith::MulIOp::create(e, entries, e.word(elementBytes)), e.word(16));
 }
 
 /// Entries between 'first' and 'end', as i32; 'most' where there are more.
@@ -137,9 +136,8 @@ void Stager::copySource(const Source &source, Value from, Int shared, Int offset
   } else if (isThere) {
     require(isThere);
   }
-  auto number = [&](int32_t value) { return e.constant(e.getI32IntegerAttr(value)); };
   if (isInside)
-    bytes = arith::SelectOp::create(e, isInside, bytes ? bytes : number(16), number(0));
+    bytes = arith::SelectOp::create(e, isInside, bytes ? bytes : e.word(16), e.word(0));
   e.copyAsync(e.shared(offset + source.chunk.target, operand.element()), move(from, source.further), bytes);
 }
 
@@ -233,7 +231,7 @@ CodeBuilder::Values FragmentReader::read(int64_t step, Int offset, int64_t fragm
 /// Two f32 that are bf16, from their bits: extending each would make the code round each of them
 /// alone, which is slow.
 static Value widened(Emitter &e, Value bits) {
-  Value sixteen = e.constant(e.getI32IntegerAttr(16)), upper = e.constant(e.getI32IntegerAttr(-65536));
+  Value sixteen = e.word(16), upper = e.word(-65536);
   Value both[] = {arith::ShLIOp::create(e, bits, sixteen), arith::AndIOp::create(e, bits, upper)};
   for (Value &value : both)
     value = arith::BitcastOp::create(e, e.f32, value);

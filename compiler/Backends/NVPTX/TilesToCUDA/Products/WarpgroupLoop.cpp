@@ -9,11 +9,9 @@ WarpgroupLoop::WarpgroupLoop(KernelContext &k, const Operand &left, const Operan
       isCutByBoxes(!mayClip || endsWithOperands), leftBytes(left.shape(depth).bytes()), blockBytes(leftBytes + right.shape(depth).bytes()),
       leftBlock(k, left, depth, k.ring() + rowsOfWarpgroup(k, leftBytes)), rightBlock(k, right, depth, k.ring() + leftBytes) {}
 
-static Value word(Emitter &e, int64_t value) { return e.constant(e.getI32IntegerAttr(value)); }
-
 Value WarpgroupLoop::multiplyBlock(Value slot, Value sums) {
   MmaType type = left.element().isF16() ? MmaType::F16 : MmaType::BF16;
-  Value stage = arith::MulIOp::create(e, slot, word(e, blockBytes / kDescriptorUnit));
+  Value stage = arith::MulIOp::create(e, slot, e.word(blockBytes / kDescriptorUnit));
   // The places of the stage first: one addition for each operand is left to a product.
   WarpgroupBlock ofLeft = leftBlock.later(stage), ofRight = rightBlock.later(stage);
   e.fenceProducts();
@@ -69,15 +67,15 @@ void WarpgroupLoop::askForFirst(BoxCopies &copies, Value start, Int first, Int b
 Value WarpgroupLoop::runBoxes(Value sums, Int first, Int count, const std::optional<TileLoop> &tiles) {
   int64_t ahead = k.stages - 1;
   Int whole = isCutByBoxes ? count : (end - first) / depth;
-  Value blocks = e.narrow(whole), none = word(e, 0);
+  Value blocks = e.narrow(whole), none = e.word(0);
   auto isBelow = [&](Value a, Value b) { return arith::CmpIOp::create(e, arith::CmpIPredicate::slt, a, b); };
   BoxCopies copies(k, left, right, depth);
   // The first warp copies in so many turns: in each, the block that is 'ahead' of the turn's.
-  Value turnsOfThis = arith::SubIOp::create(e, blocks, word(e, ahead));
+  Value turnsOfThis = arith::SubIOp::create(e, blocks, e.word(ahead));
   Value turns = tiles ? arith::SelectOp::create(e, tiles->hasNext, blocks, turnsOfThis) : turnsOfThis;
   Value turnsWithCopies = arith::SelectOp::create(e, copies.isFirst, turns, none);
   auto copyAhead = [&](Value turn, Value position) {
-    Value block = arith::AddIOp::create(e, turn, word(e, ahead));
+    Value block = arith::AddIOp::create(e, turn, e.word(ahead));
     Operand moved = right;
     if (tiles) {
       Value isOfThis = isBelow(block, blocks);
@@ -161,7 +159,7 @@ Value WarpgroupLoop::multiplyAlone(Stagers &stagers, Int shared, Value sums, boo
   e.waitForCopies(0);
   e.fenceProxy();
   e.barrier();
-  Value next = multiplyBlock(word(e, 0), sums);
+  Value next = multiplyBlock(e.word(0), sums);
   e.waitForProducts(0);
   return next;
 }

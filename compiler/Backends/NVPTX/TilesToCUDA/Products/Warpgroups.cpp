@@ -28,7 +28,7 @@ WarpgroupBlock WarpgroupBlock::later(Value units) const {
 }
 
 SharedOperand WarpgroupBlock::operandAt(int64_t step) const {
-  Value further = e->constant(e->getI32IntegerAttr(step * bytesOfSteps / kDescriptorUnit));
+  Value further = e->word(step * bytesOfSteps / kDescriptorUnit);
   Value at = arith::AddIOp::create(*e, place, further);
   return {e->integer(arith::ExtUIOp::create(*e, e->i64, at)) + layout, isInnerShared};
 }

@@ -65,7 +65,7 @@ private:
     return held ? held->values[slot] : e.load(e.at(terms[term].columns, tokenOf(slot)));
   }
   Value compare(arith::CmpIPredicate predicate, Value a, int64_t b) {
-    return arith::CmpIOp::create(e, predicate, a, e.constant(e.getI32IntegerAttr(b)));
+    return arith::CmpIOp::create(e, predicate, a, e.word(b));
   }
   CodeBuilder::Values changeRow(const SparseTerm &term, int64_t slot, Value distance, ValueRange values) {
     auto act = [&] {
@@ -169,16 +169,15 @@ public:
   }
 
 private:
-  Value word(int64_t value) { return e.constant(e.getI32IntegerAttr(value)); }
   Value isOther(Value a, Value b) { return arith::CmpIOp::create(e, arith::CmpIPredicate::ne, a, b); }
 
   /// Leaves a word for each look of this warp: a bit for each lane, set where the token that it
   /// looked at names a row of the tile. A warp after the last token looks too: votes stand where
   /// no lane can be elsewhere.
   void noteTokens(const SparseTerm &term, Int first, Place words) {
-    Value found = lookAtTokens(term, first), mine = word(0);
+    Value found = lookAtTokens(term, first), mine = e.word(0);
     for (int64_t look = 0; look < kLooks; ++look) {
-      Value ofAll = e.vote(isOther(arith::AndIOp::create(e, found, word(int64_t(1) << look)), word(0)));
+      Value ofAll = e.vote(isOther(arith::AndIOp::create(e, found, e.word(int64_t(1) << look)), e.word(0)));
       mine = select(e, isEqual(e.lane(), look), ofAll, mine);
     }
     e.when(isLess(e.lane(), kLooks), [&] { e.store(mine, e.at(words, e.lane())); });
@@ -191,17 +190,17 @@ private:
     Int start = smaller(first, tokens - 1);
     Value last = e.narrow(smaller(tokens - start, kLooks * kWarp) - 1);
     Value end = e.narrow(smaller(first + kLooks * kWarp, tokens) - smaller(first, tokens));
-    Value firstRow = e.narrow(row), rows = word(k.threads.sharing.rows), lane = e.narrow(e.lane()), found = word(0);
+    Value firstRow = e.narrow(row), rows = e.word(k.threads.sharing.rows), lane = e.narrow(e.lane()), found = e.word(0);
     Place columns = e.at(term.columns, start);
     SmallVector<Value> isTokens, named;
     for (int64_t look = 0; look < kLooks; ++look) {
-      Value place = arith::AddIOp::create(e, lane, word(look * kWarp));
+      Value place = arith::AddIOp::create(e, lane, e.word(look * kWarp));
       isTokens.push_back(arith::CmpIOp::create(e, arith::CmpIPredicate::slt, place, end));
       named.push_back(e.load(e.at(columns, e.extend(arith::MinUIOp::create(e, place, last)))));
     }
     for (auto [look, entry] : llvm::enumerate(named)) {
       Value isNaming = arith::CmpIOp::create(e, arith::CmpIPredicate::ult, arith::SubIOp::create(e, entry, firstRow), rows);
-      Value bit = select(e, e.both(isTokens[look], isNaming), word(int64_t(1) << look), word(0));
+      Value bit = select(e, e.both(isTokens[look], isNaming), e.word(int64_t(1) << look), e.word(0));
       found = arith::OrIOp::create(e, found, bit);
     }
     return found;
@@ -211,7 +210,7 @@ private:
   /// warp reads a word with each lane, and passes over the words without a bit.
   CodeBuilder::Values visitTokens(const SparseTerm &term, Int first, Place bits, int64_t words, ValueRange values) {
     return e.loop(e.integer(0), e.integer(words), e.integer(kWarp), values, [&](Int group, ValueRange values) {
-      Value isAny = isOther(e.load(e.at(bits, smaller(group + e.lane(), words - 1))), word(0));
+      Value isAny = isOther(e.load(e.at(bits, smaller(group + e.lane(), words - 1))), e.word(0));
       Value lanes = e.vote(e.both(isAny, isLess(group + e.lane(), words)));
       return forBits(lanes, values, [&](Int lane, ValueRange values) {
         return forBits(e.load(e.at(bits, group + lane)), values,
@@ -229,7 +228,7 @@ private:
       Value rest = current.back();
       Int bit = e.extend(LLVM::CountTrailingZerosOp::create(e, e.i32, rest, /*is_zero_poison=*/true));
       CodeBuilder::Values next = body(bit, current.drop_back());
-      next.push_back(arith::AndIOp::create(e, rest, arith::SubIOp::create(e, rest, word(1))));
+      next.push_back(arith::AndIOp::create(e, rest, arith::SubIOp::create(e, rest, e.word(1))));
       return next;
     });
     end.pop_back();
