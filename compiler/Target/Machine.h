@@ -8,7 +8,7 @@ namespace logitile {
 struct Machine {
   double flops = 0;           // a second, contractions of f32 operands
   double speedOf16Bit = 1;    // how much faster contractions of 16-bit operands are
-  double loneTaskShare = 1;   // of a unit's rate with 16-bit operands: what a task reaches that has the unit for itself
+  double loneTaskShare = 1;   // of a unit's rate: what a task reaches that has the unit for itself
   double fewTokensShare = 1;  // of the rate: what contractions of few tokens reach
   double memoryRate = 0;      // bytes a second from the main memory
   double pageRate = 0;        // bytes a second at which new pages of results come from the system; 0: pages take no time

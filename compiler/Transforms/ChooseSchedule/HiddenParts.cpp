@@ -10,15 +10,13 @@ int64_t Problem::mostTokensAlike() const {
   return tiles.TM * llvm::PowerOf2Ceil(count);
 }
 
-/// Two tasks share a unit at a time, where operands have 16 bits; one alone may take longer than
-/// half of their time.
+/// Two tasks share a unit at a time; one alone may take longer than half of their time.
 double Problem::hiddenWaits(const ProjectionProblem &projection, int64_t tokens, int64_t parts) const {
   if (!facts.hasFixedTiles)
     return 1;
   int64_t tasks = parts * llvm::divideCeil(std::max<int64_t>(tokens, 1), tiles.TM) * llvm::divideCeil(projection.hidden, gradientColumns(projection));
   int64_t most = llvm::divideCeil(tasks, machine.units), alone = most % 2;
-  double rate = projection.operand.isF32() ? 1 : machine.loneTaskShare;
-  return (most - alone + alone / rate) * machine.units / tasks;
+  return (most - alone + alone / machine.loneTaskShare) * machine.units / tasks;
 }
 
 /// As few as come close to the best number: each of them takes memory. None where they save little.
