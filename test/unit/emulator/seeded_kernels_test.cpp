@@ -3,6 +3,7 @@
 // clean.
 #include "test/unit/emulator/SeededKernels.h"
 #include "gtest/gtest.h"
+#include <algorithm>
 #include <functional>
 #include <map>
 using namespace logitile;
@@ -79,7 +80,28 @@ constexpr char kRemoteArrival[] = "llvm\\.inline_asm .*mbarrier\\.arrive\\.share
 constexpr char kTogether[] = "nvvm\\.cluster\\.arrive \\{aligned\\}\n *nvvm\\.cluster\\.wait \\{aligned\\}";
 constexpr char kSwap[] = "arith\\.xori (%\\S+), %\\S+ : i64";
 
-std::vector<Bug> allBugs() {
+std::vector<Bug> bugsOfWarpgroups() {
+  return {
+      // pairs of blocks
+      {"noArrivalAtTheOtherBlock", kPairs, "forward0", "deadlock", edit(kRemoteArrival, "", 0, 2)},
+      {"noArrivalAtTheOwnBlock", kPairs, "z_hidden", "deadlock", edit("(%\\S+) = nvvm\\.mbarrier\\.arrive (%\\S+) : .*\n", "", 0, 2)},
+      {"aBlockDoesNotWaitForTheOther", kPairs, "z_weight", "barrier-misuse", edit(kTogether, "nvvm.barrier0", 0, 2)},
+      {"aBlockEndsBeforeTheOther", kPairs, "z_hidden", "barrier-misuse", edit(kTogether, "", 1, 2)},
+      {"aHalfForOneBlock", kPairs, "z_hidden", "deadlock",
+       edit("(arith\\.select %\\S+), %\\S+, (%\\S+) : i64(\n.*\n.*\n *%\\S+ = arith\\.trunci %\\S+ : i64 to i16)", "$1, $2, $2 : i64$3")},
+      // planes that warpgroups multiply
+      {"noFenceBeforePlanesAreMultiplied", kPlanes, "forward0", "proxy-fence", edit("nvvm\\.fence\\.proxy .*\n", "", 1, 3)},
+      {"noBarrierBeforePlanesAreMultiplied", kPlanes, "forward0", "race", edit(kBarrier, "", 1, 4)},
+      {"planesIntoThoseOfProductsUnderWay", kPlanes, "z_weight", "race", edit("arith\\.xori (%\\S+), %\\S+ : i32", "arith.ori $1, $1 : i32")},
+      {"sumsBeforeProductsAreDone", kPlanes, "z_hidden", "in-flight", edit("wait_group(\\S+) 0", "wait_group$1 1", 0, 2)},
+      // boxes that are written
+      {"noFenceBeforeBoxes", kPairs, "z_weight", "proxy-fence", edit("nvvm\\.fence\\.proxy .*\n( *nvvm\\.bar\\.warp)", "$1")},
+      {"noWarpBarrierBeforeBoxes", kPairs, "z_weight", "race", edit("nvvm\\.bar\\.warp\\.sync .*\n", "", 0, 1)},
+      {"endsBeforeBoxesAreRead", kPairs, "z_weight", "misuse", edit("nvvm\\.cp\\.async\\.bulk\\.wait_group 0 \\{read\\}(\n *llvm\\.return)", "$1")},
+  };
+}
+
+std::vector<Bug> bugsOfWarps() {
   return {
       // the pipeline
       {"noWait", kForward, "forward0", "in-flight", edit("nvvm\\.cp\\.async\\.wait\\.group 2", "", 1, 2)},
@@ -117,22 +139,6 @@ std::vector<Bug> allBugs() {
       {"aLaneIsNotInItsMask", kForward, "forward0", "divergence",
        edit("(%\\S+) = nvvm\\.shfl\\.sync  bfly %\\S+,", "%seed.mask = arith.constant 1 : i32\n$1 = nvvm.shfl.sync  bfly %seed.mask,", 0,
             32)},
-      // pairs of blocks
-      {"noArrivalAtTheOtherBlock", kPairs, "forward0", "deadlock", edit(kRemoteArrival, "", 0, 2)},
-      {"noArrivalAtTheOwnBlock", kPairs, "z_hidden", "deadlock", edit("(%\\S+) = nvvm\\.mbarrier\\.arrive (%\\S+) : .*\n", "", 0, 2)},
-      {"aBlockDoesNotWaitForTheOther", kPairs, "z_weight", "barrier-misuse", edit(kTogether, "nvvm.barrier0", 0, 2)},
-      {"aBlockEndsBeforeTheOther", kPairs, "z_hidden", "barrier-misuse", edit(kTogether, "", 1, 2)},
-      {"aHalfForOneBlock", kPairs, "z_hidden", "deadlock",
-       edit("(arith\\.select %\\S+), %\\S+, (%\\S+) : i64(\n.*\n.*\n *%\\S+ = arith\\.trunci %\\S+ : i64 to i16)", "$1, $2, $2 : i64$3")},
-      // planes that warpgroups multiply
-      {"noFenceBeforePlanesAreMultiplied", kPlanes, "forward0", "proxy-fence", edit("nvvm\\.fence\\.proxy .*\n", "", 1, 3)},
-      {"noBarrierBeforePlanesAreMultiplied", kPlanes, "forward0", "race", edit(kBarrier, "", 1, 4)},
-      {"planesIntoThoseOfProductsUnderWay", kPlanes, "z_weight", "race", edit("arith\\.xori (%\\S+), %\\S+ : i32", "arith.ori $1, $1 : i32")},
-      {"sumsBeforeProductsAreDone", kPlanes, "z_hidden", "in-flight", edit("wait_group(\\S+) 0", "wait_group$1 1", 0, 2)},
-      // boxes that are written
-      {"noFenceBeforeBoxes", kPairs, "z_weight", "proxy-fence", edit("nvvm\\.fence\\.proxy .*\n( *nvvm\\.bar\\.warp)", "$1")},
-      {"noWarpBarrierBeforeBoxes", kPairs, "z_weight", "race", edit("nvvm\\.bar\\.warp\\.sync .*\n", "", 0, 1)},
-      {"endsBeforeBoxesAreRead", kPairs, "z_weight", "misuse", edit("nvvm\\.cp\\.async\\.bulk\\.wait_group 0 \\{read\\}(\n *llvm\\.return)", "$1")},
       // global memory
       {"everyThreadCopiesEverything", kForward, "pack_z_rows", "race", edit("(scf\\.for %\\S+ = )%\\S+ to", "$1%tokens to")},
       {"twoBlocksMakeOneTile", kForward, "forward0", "race",
@@ -142,6 +148,12 @@ std::vector<Bug> allBugs() {
       {"aLogitIsNotKept", kBeside, "forward0", "uninitialised", edit("llvm\\.store %\\S+, %\\S+ .* : vector<2xf32>, !llvm\\.ptr<1>", "", 1, 8),
        "gradient"},
   };
+}
+
+std::vector<Bug> allBugs() {
+  std::vector<Bug> bugs = bugsOfWarps();
+  std::ranges::copy(bugsOfWarpgroups(), std::back_inserter(bugs));
+  return bugs;
 }
 
 class SeededKernels : public testing::TestWithParam<Bug> {};
