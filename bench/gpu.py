@@ -211,7 +211,7 @@ def main() -> int:
     parser.add_argument("--shapes", nargs="+", metavar="N,D,V", help="others than those of models in use")
     parser.add_argument("--dtype", choices=["bfloat16", "float16", "float32"], default="bfloat16")
     parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--seconds", type=float, default=240, help="no shape is begun after these")
+    parser.add_argument("--seconds", type=float, default=240, help="no further shape is begun after these")
     parser.add_argument(
         "--out", type=pathlib.Path, default=pathlib.Path("bench/results/gpu"), help="writes OUT.json"
     )
@@ -219,7 +219,7 @@ def main() -> int:
     shapes = [tuple(map(int, text.split(","))) for text in arguments.shapes] if arguments.shapes else SHAPES
     start, results = time.monotonic(), []
     for shape in shapes:
-        if time.monotonic() - start > arguments.seconds:
+        if results and time.monotonic() - start > arguments.seconds:
             print(f"{shape} and those after it are left out: {arguments.seconds:.0f} s are over")
             break
         print(f"{shape} ...", flush=True)

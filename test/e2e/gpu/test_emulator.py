@@ -111,14 +111,15 @@ def test_schedules_are_what_they_are_called(monkeypatch):
 @pytest.mark.parametrize("dtype, hidden", [("float32", 136), ("float16", 1032)])
 def test_a_part_of_the_logits_is_kept(dtype, hidden, monkeypatch):
     """Only where making them again costs more than memory traffic does."""
-    made = sample("plain", dtype, (70, 500, hidden))
+    tokens, vocab = 70, 1600  # several parts of a vocabulary on each target
+    made = sample("plain", dtype, (tokens, vocab, hidden))
     with gradients_apart(True):
-        budget = smallest_workspace(made) + 50_000
+        logits = tokens * vocab * np.dtype(dtype).itemsize
+        budget = smallest_workspace(made) + logits * 3 // 4
         made = dataclasses.replace(made, options=made.options | {"workspace": budget})
         check_orders(made, monkeypatch)
         check_memory(made)
-    if EMULATOR == "emu:sm_80":  # elsewhere a part of the vocabulary may be larger than this one
-        assert any(0 < plan["stored"] < plan["vocab"] for plan in plans(made))
+    assert any(0 < plan["stored"] < plan["vocab"] for plan in plans(made))
 
 
 @pytest.mark.parametrize("index, name", [
