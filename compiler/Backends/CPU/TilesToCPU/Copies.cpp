@@ -99,12 +99,11 @@ static LogicalResult storeColumns(KernelContext &k, StoreOp op, const Tile &tile
   if (k.readsWindowAfter(op, op.getValue(), view.memory))
     return op.emitOpError() << "may overwrite a tile that a later op reads; store last";
   Tile to{k.windowOf(view, k.scalar(op.getAt()[0]), k.scalar(op.getAt()[1])), view.stride1, true, rows, columns};
-  k.forGroups(to, [&](Int lane) {
-    Value inside = isOfPairs(view) ? e.lanesBelow(lane, rows, e.lanes) : Value();
-    e.loop(columns, [&](Int line) {
+  e.loop(columns, [&](Int line) { // whole lines: their memory lies together
+    k.forGroups(to, [&](Int lane) {
       Value value = e.load(k.placeOf(tile, line, lane), e.lanes);
-      if (inside)
-        value = arith::SelectOp::create(e, inside, value, e.number(value.getType(), 0));
+      if (isOfPairs(view))
+        value = arith::SelectOp::create(e, e.lanesBelow(lane, rows, e.lanes), value, e.number(value.getType(), 0));
       e.store(value, k.placeOf(to, line, lane));
     });
   });

@@ -37,9 +37,17 @@ void RegionInputs::mapUniform(Widener &widener, ValueRange arguments, Int lane, 
       widener.map(arguments[i], load(i, k.e.integer(0), lane, lanes));
 }
 void RegionInputs::mapLine(Widener &widener, ValueRange arguments, Int line, Int lane, int64_t lanes, Wanted wanted) const {
-  for (size_t i = 0; i < tiles.size(); ++i)
-    if (!isUniform(i) && (!wanted || wanted(arguments[i])))
-      widener.map(arguments[i], load(i, line, lane, lanes));
+  for (size_t i = 0; i < tiles.size(); ++i) {
+    if (isUniform(i) || (wanted && !wanted(arguments[i])))
+      continue;
+    widener.map(arguments[i], load(i, line, lane, lanes));
+    if (lanes > 0)
+      k.fetchNextGroup(tiles[i], line, lane);
+  }
+}
+
+bool RegionInputs::areInWindow(StringAttr memory) const {
+  return llvm::any_of(tiles, [&](const Tile &tile) { return tile.window && tile.window == memory; });
 }
 
 /// The tile that says how far a result goes: one that ends with the tokens, else any that is not
@@ -142,6 +150,9 @@ LogicalResult cpu::convertMap(KernelContext &k, MapOp op) {
       for (auto [value, place, mask] : llvm::zip_equal(values, places, inside))
         e.store(mask ? Value(arith::SelectOp::create(e, mask, value, e.number(value.getType(), 0))) : value,
                 k.placeOf(place, at.place, lane));
+      for (const Tile &place : places)
+        if (!inputs.areInWindow(place.window))
+          k.fetchNextGroup(place, at.place, lane);
     });
   });
   for (auto [result, place] : llvm::zip_equal(op->getResults(), places))

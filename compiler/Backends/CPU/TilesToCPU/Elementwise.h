@@ -24,6 +24,8 @@ public:
   Int rows() const;
   Int columns() const;
   bool isWhole() const;
+  /// Whether one of the tiles lies in a window of 'memory'.
+  bool areInWindow(mlir::StringAttr memory) const;
   /// Whether an argument of the region is the same for all tokens and lines.
   bool isScalar(mlir::Value argument) const;
 

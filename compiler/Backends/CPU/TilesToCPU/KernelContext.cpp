@@ -53,9 +53,14 @@ Tile KernelContext::allocateTile(TileType type, bool lanesAlongRows, Int rows, I
 }
 
 void KernelContext::copyTile(const Tile &from, const Tile &to) {
-  forGroups(from, [&](Int lane) {
-    e.loop(from.lines(), [&](Int line) { e.store(e.load(placeOf(from, line, lane), e.lanes), placeOf(to, line, lane)); });
+  e.loop(from.lines(), [&](Int line) {
+    forGroups(from, [&](Int lane) { e.store(e.load(placeOf(from, line, lane), e.lanes), placeOf(to, line, lane)); });
   });
+}
+
+void KernelContext::fetchNextGroup(const Tile &tile, Int line, Int lane) {
+  if (tile.window)
+    e.fetch(placeOf(tile, line, lane + e.lanes), e.lanes * Emitter::bytesOf(tile.base.element));
 }
 
 // ---- control ------------------------------------------------------------------------------------

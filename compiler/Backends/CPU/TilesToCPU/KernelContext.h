@@ -81,6 +81,10 @@ public:
   /// Calls 'body' with the first lane of every group of lanes of a tile.
   void forGroups(const Tile &tile, llvm::function_ref<void(Int)> body) { e.loop(e.integer(0), tile.lanes(), e.integer(e.lanes), body); }
   Place placeOf(const Tile &tile, Int line, Int lane) { return e.at(tile.base, line * tile.stride + lane); }
+  /// Prefetches what the next group of lanes has on 'line', if the tile lies in a window. Loops go
+  /// from line to line, which are far apart there, so no prefetcher of a CPU sees the next one
+  /// coming.
+  void fetchNextGroup(const Tile &tile, Int line, Int lane);
 
   // ---- where results go: InPlace.cpp ------------------------------------------------------------
   /// Memory for the tile 'result', with its lanes along tokens: the window to which the tile is
