@@ -5,11 +5,12 @@
 // Products of bf16 on the tile registers of AMX: their shapes first, then sums of 2 x 2 registers,
 // and all are released.
 
-// Operands as panels have them. What fills no whole step of 16 pairs is a step of its own, with
-// registers of another shape.
+// Operands as panels have them. Rows keep the shape of registers while all panels pass by. What
+// fills no whole step of 16 pairs is a step of its own, with registers of another shape.
 // CHECK-LABEL: func.func @project(
 // CHECK: func.call @copy_bf16_bf16
 // CHECK: func.call @configure_tiles(%{{.*}}, %{{.*}}, %c16_i64{{.*}})
+// CHECK: scf.for
 // CHECK: func.call @multiply_tiles_1
 // CHECK: func.call @multiply_tiles_2
 // CHECK: func.call @configure_tiles
@@ -22,8 +23,12 @@
 // CHECK: func.func private @multiply_tiles_2
 // CHECK-COUNT-4: "llvm.x86.tilezero"
 // CHECK: scf.for
-// CHECK-COUNT-4: "llvm.x86.tileloadd64"
-// CHECK-COUNT-4: "llvm.x86.tdpbf16ps"
+// CHECK-COUNT-2: "llvm.x86.tileloadd64"
+// CHECK: "llvm.x86.tdpbf16ps"
+// CHECK: "llvm.x86.tileloadd64"
+// CHECK: "llvm.x86.tdpbf16ps"
+// CHECK: "llvm.x86.tileloadd64"
+// CHECK-COUNT-2: "llvm.x86.tdpbf16ps"
 // CHECK-COUNT-4: "llvm.x86.tilestored64"
 
 // CODE-LABEL: <project>:
@@ -32,11 +37,11 @@
 // CODE: ldtilecfg
 // CODE: <multiply_tiles_2>:
 // CODE-DAG: tileloadd {{.*}}, %tmm4
-// CODE-DAG: tileloadd {{.*}}, %tmm5
 // CODE-DAG: tileloadd {{.*}}, %tmm6
-// CODE-DAG: tileloadd {{.*}}, %tmm7
 // CODE: tdpbf16ps %tmm6, %tmm4, %tmm0
+// CODE: tileloadd {{.*}}, %tmm7
 // CODE: tdpbf16ps %tmm7, %tmm4, %tmm1
+// CODE: tileloadd {{.*}}, %tmm5
 // CODE: tdpbf16ps %tmm6, %tmm5, %tmm2
 // CODE: tdpbf16ps %tmm7, %tmm5, %tmm3
 // CODE: tilestored %tmm0

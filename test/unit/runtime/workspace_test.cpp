@@ -223,6 +223,18 @@ TEST(WorkspaceLayout, RowsBeginWhereTheMemoryModelSays) {
   buffer.columns = 1;
   EXPECT_EQ(stride({1, 16}), 1) << "values of tokens stay neighbours";
 }
+TEST(WorkspaceLayout, ColumnsAreACacheLineFurtherApartThanTheyNeedBe) {
+  auto bytesBetween = [](ElementType element, int64_t size) {
+    BufferPlan buffer;
+    buffer.element = element;
+    buffer.layout = Layout::ColumnMajor;
+    buffer.columns = 5;
+    buffer.inForward = true;
+    return layoutWorkspace({buffer}, 64, 64, {32, 1}, /*backward=*/false).geometry[0].stride1 * size;
+  };
+  EXPECT_EQ(bytesBetween(ElementType::F32, 4), 64 * 4 + 64);
+  EXPECT_EQ(bytesBetween(ElementType::BF16, 2), 64 * 2 + 64) << "else every second column would begin inside a line";
+}
 TEST(WorkspaceLayout, SizesThatOverflowAreHuge) {
   constexpr int64_t kMost = (int64_t(1) << 31) - 1;
   for (Layout layout : {Layout::Strided, Layout::ColumnMajor, Layout::RowPanels, Layout::ColumnPanels}) {

@@ -65,10 +65,12 @@ private:
       return;
     }
     copied = c.allocateLeft(type.getExtent(0), steps, /*kMajor=*/c.algorithm == Algorithm::Panels);
-    int64_t lanes = llvm::alignTo(std::min(type.getExtent(1), rhs.extent(1)), e.width);
-    right = k.allocate(c.pairs ? e.getBF16Type() : e.f32, steps * c.together() * lanes);
+    int64_t panels = llvm::divideCeil(std::min(type.getExtent(1), rhs.extent(1)), e.width);
+    right = k.allocate(c.pairs ? e.getBF16Type() : e.f32, panels * panelStride());
   }
-  int64_t panelStride() const { return llvm::alignTo(depth, c.together()) * e.width; }
+  /// A row of 'rhs' is stored to all panels in turn. Panels that lie a multiple of 4 KB apart would
+  /// fall into the same cache sets.
+  int64_t panelStride() const { return (llvm::alignTo(depth, c.together()) + c.together()) * e.width; }
 
   /// What is there already, where the op says so; zeros where nothing is added.
   void start(Value accumulate, Value hasSteps) {

@@ -49,27 +49,29 @@ void Contraction::multiplyPanels(const LeftBlock &left, Panels right, Int depth,
   });
 }
 
-/// What fills no whole step along the shared axis follows, as a step of its own.
+/// What fills no whole step along the shared axis follows, as a step of its own. The rows of one
+/// block stay in the L1 cache while all panels pass by: these are the operand whose lines are
+/// neighbours, so prefetchers of the processor see them coming.
 void Contraction::multiplyTiles(const LeftBlock &left, Panels right, Int depth, Value accumulate, ArrayRef<NextRows> next) {
   Place configuration = k.allocate(e.i64, 8);
   Int pairs = divideUp(depth, together()), whole = pairs / kTilePairs * kTilePairs, rest = pairs - whole;
-  Int lines = tile.lines(), all = divideUp(tile.lanes(), e.width) * lines;
+  Int lines = tile.lines(), panels = divideUp(tile.lanes(), e.width);
   constexpr int64_t kLines = 2 * kTileRows;
   auto multiplySteps = [&](Int first, Int steps, Int pairs, Value accumulate, ArrayRef<NextRows> next) {
-    auto multiplyBlock = [&](Int panel, Int line) {
-      Int count = smaller(lines - line, kLines);
+    auto multiplyPanel = [&](Int line, Int count, Int panel) {
       for (const NextRows &rows : next)
-        fetch(rows, panel * lines + line, count, all);
-      Value isFirst = isEqual(line, 0), isLast = isLess(count, kLines);
-      e.when(arith::OrIOp::create(e, isFirst, isLast), [&] { k.call(k.helpers.configureTiles(), {configuration.pointer, count, pairs}); });
+        fetch(rows, line * panels + panel * count, count, lines * panels);
       Place a = e.at(left.base, line * left.stride + first), b{right(panel).pointer, unit()}, c = k.placeOf(tile, line, panel * e.width);
       SmallVector<Value> operands{a.pointer, left.stride, e.at(b, first * e.width).pointer, c.pointer, tile.stride, steps, accumulate};
       e.when(
           isLess(count, kTileRows + 1), [&] { k.call(k.helpers.multiplyTiles(/*two=*/false), operands); },
           [&] { k.call(k.helpers.multiplyTiles(/*two=*/true), operands); });
     };
-    e.loop(divideUp(tile.lanes(), e.width), [&](Int panel) {
-      e.loop(e.integer(0), lines, e.integer(kLines), [&](Int line) { multiplyBlock(panel, line); });
+    e.loop(e.integer(0), lines, e.integer(kLines), [&](Int line) {
+      Int count = smaller(lines - line, kLines);
+      Value isFirst = isEqual(line, 0), isLast = isLess(count, kLines);
+      e.when(arith::OrIOp::create(e, isFirst, isLast), [&] { k.call(k.helpers.configureTiles(), {configuration.pointer, count, pairs}); });
+      e.loop(panels, [&](Int panel) { multiplyPanel(line, count, panel); });
     });
   };
   Value hasWhole = isLess(e.integer(0), whole), isAdded = arith::OrIOp::create(e, accumulate, hasWhole);
