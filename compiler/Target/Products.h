@@ -15,7 +15,8 @@ struct Product {
   llvm::SmallVector<mlir::Type, 2> operands; // their types: kernels of logits have a product, and a tile, for each projection
   int64_t rows = 0, columns = 0;             // of a tile of the result
   int64_t depth = 0;                         // of a block of the shared axis
-  int64_t tokens = 0, entries = 0;           // of the call, and of the vocabulary
+  int64_t entries = 0;                       // of the vocabulary
+  bool hasFewTokens = false;                 // of the call: Problem::hasFewTokens
   int64_t cluster = 1;                       // how many thread blocks should share an operand
 };
 

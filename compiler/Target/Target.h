@@ -61,6 +61,7 @@ struct TargetFacts {
   int64_t largestCluster = 1;         // blocks of threads that may share an operand of a product
   bool makesLists = false;           // kernels keep the largest entries of each token, and put them in order
   int64_t mostFewTokens = -1;        // up to so many tokens, logits are dot products along the hidden axis; -1: there are no such kernels
+  int64_t mostFewTokensOfBF16 = -1;  // the same, if all operands are bf16
 
   // ---- schedules
   bool storesFactoredGradients = false; // sweeps may store gradients of logits but for a factor of each token

@@ -31,10 +31,6 @@ const CPUTarget *CPUTarget::from(const Target &target) {
 
 std::string CPUTarget::features() const { return std::string(getTierInfo(tier).name); }
 
-/// A panel of tokens costs the same for one token as for all of its lanes, dot products as much as
-/// there are tokens.
-static int64_t mostFewTokens(const CpuTierInfo &info) { return info.panelWidth() * 3 / 2; }
-
 TargetFacts CPUTarget::facts() const {
   const CpuTierInfo &info = getTierInfo(tier);
   TargetFacts facts;
@@ -42,7 +38,10 @@ TargetFacts CPUTarget::facts() const {
   facts.memory.panelWidth = info.panelWidth();
   facts.multipliesBF16 = info.hasBf16Dot;
   facts.registerRows = info.tileRows;
-  facts.mostFewTokens = mostFewTokens(info);
+  // A panel of tokens costs the same for one token as for all of its lanes, dot products as much as
+  // there are tokens. Tile registers are that much faster than vectors.
+  facts.mostFewTokens = info.panelWidth() * 3 / 2;
+  facts.mostFewTokensOfBF16 = info.hasAmxTiles ? info.panelWidth() / 4 : facts.mostFewTokens;
   facts.isSlowWithSubnormals = facts.makesLists = true;
   facts.math = {info.hasFma, tier != CpuTier::Portable};
   return facts;
@@ -64,10 +63,9 @@ Machine CPUTarget::machine(int64_t threads) const { return getMachine(tier, thre
 /// vocabulary that one rank update takes whole.
 Algorithm CPUTarget::productAlgorithm(const Product &product) const {
   const CpuTierInfo &info = getTierInfo(tier);
-  bool hasFewTokens = product.tokens <= mostFewTokens(info);
-  if (product.kind == ProductKind::Logits && hasFewTokens)
+  if (product.kind == ProductKind::Logits && product.hasFewTokens)
     return Algorithm::DotProducts;
-  if (product.kind == ProductKind::HiddenGradient && (hasFewTokens || product.entries <= kUpdateRows))
+  if (product.kind == ProductKind::HiddenGradient && (product.hasFewTokens || product.entries <= kUpdateRows))
     return Algorithm::RankUpdates;
   bool isBF16 = llvm::all_of(product.operands, [](Type operand) { return operand.isBF16(); });
   return info.hasAmxTiles && isBF16 ? Algorithm::AmxTiles : Algorithm::Panels;

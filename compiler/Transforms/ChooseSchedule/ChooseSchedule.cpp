@@ -71,7 +71,7 @@ private:
   /// Few tokens have kernels of their own: no program serves both them and more. The same holds for
   /// parts of the vocabulary.
   Candidate narrowed(Candidate candidate) const {
-    int64_t more = problem.facts.mostFewTokens + 1;
+    int64_t more = problem.mostFewTokens() + 1;
     if (problem.hasFewTokens())
       candidate.end = std::min(candidate.end, more);
     else

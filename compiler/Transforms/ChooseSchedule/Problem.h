@@ -49,7 +49,11 @@ struct Problem {
   /// Whether the call has so few tokens that logits are computed as dot products of rows of the
   /// head and rows of hidden states. This depends on the tokens of the call, not of a chunk. So the
   /// number of chunks does not change the bits of a token's results.
-  bool hasFewTokens() const { return request.getTokens() <= facts.mostFewTokens; }
+  bool hasFewTokens() const { return request.getTokens() <= mostFewTokens(); }
+  int64_t mostFewTokens() const {
+    auto isBF16 = [](const ProjectionProblem &projection) { return projection.operand.isBF16(); };
+    return llvm::all_of(projections, isBF16) ? facts.mostFewTokensOfBF16 : facts.mostFewTokens;
+  }
   /// The request's number of tokens, rounded up: to whole tiles of tokens, and their number to a
   /// power of two. All calls whose numbers of tokens round up to the same number compute gradients
   /// of hidden states in the same number of parts.

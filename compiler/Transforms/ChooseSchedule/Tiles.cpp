@@ -122,8 +122,8 @@ int64_t ScheduleBuilder::projectDepth() const {
 // ---- algorithms ---------------------------------------------------------------------------------
 
 Algorithm ScheduleBuilder::algorithmOf(Product product, bool sharesOperands) const {
-  product.tokens = problem.request.getTokens();
   product.entries = problem.columns;
+  product.hasFewTokens = problem.hasFewTokens();
   product.cluster = sharesOperands ? problem.tiles.cluster : 1;
   return problem.target->productAlgorithm(product);
 }

@@ -29,3 +29,18 @@
 // RUN:     %S/Inputs/square.mlir | %schedule | FileCheck %s --check-prefix=ROWS
 // ROWS: logitile.launch "z_hidden" from @contract_hidden<D = 2048, TD = 512, TK = 8,
 // ROWS: logitile.launch "z_weight" from @contract_weight<D = 2048, TD = 2048, TK = 256, TN = 30,
+
+// Tile registers multiply a whole panel of bf16 faster than vectors multiply nine tokens. Eight
+// tokens, and nine of f32, are few.
+// RUN: sed 's/$ELEMENT/bf16/; s/$GRADIENTS/<hidden of "z">/; s/$PLAN/mode = early, tokens = 9, workspace = 1000000000, chunks = 0, accumulate = false/; s/cpu:avx2/cpu:amx_bf16/' \
+// RUN:     %S/Inputs/square.mlir | %schedule | FileCheck %s --check-prefix=TILES
+// RUN: sed 's/$ELEMENT/bf16/; s/$GRADIENTS/<hidden of "z">/; s/$PLAN/mode = early, tokens = 8, workspace = 1000000000, chunks = 0, accumulate = false/; s/cpu:avx2/cpu:amx_bf16/' \
+// RUN:     %S/Inputs/square.mlir | %schedule | FileCheck %s --check-prefix=UPDATES
+// RUN: sed 's/$ELEMENT/f32/; s/$GRADIENTS/<hidden of "z">/; s/$PLAN/mode = early, tokens = 9, workspace = 1000000000, chunks = 0, accumulate = false/; s/cpu:avx2/cpu:amx_bf16/' \
+// RUN:     %S/Inputs/square.mlir | %schedule | FileCheck %s --check-prefix=UPDATES
+// TILES: logitile.schedule tokens [9,
+// TILES: logitile.launch "squares" {{.*}} using amx_tiles
+// TILES: logitile.launch "z_hidden" {{.*}} using amx_tiles
+// UPDATES: logitile.schedule tokens [0,
+// UPDATES: logitile.launch "squares" {{.*}} using dot_products
+// UPDATES: logitile.launch "z_hidden" {{.*}} using rank_updates
