@@ -10,6 +10,7 @@ struct Machine {
   double speedOf16Bit = 1;    // how much faster contractions of 16-bit operands are
   double loneTaskShare = 1;   // of a unit's rate: what a task reaches that has the unit for itself
   double fewTokensShare = 1;  // of the rate: what contractions of few tokens reach
+  double logitSeconds = 0;    // what the functions of a loss take for one logit in one sweep, such as an exponential
   double memoryRate = 0;      // bytes a second from the main memory
   double pageRate = 0;        // bytes a second at which new pages of results come from the system; 0: pages take no time
   int64_t mostOldBytes = 0;   // up to this size, a result is usually in pages that the process already has

@@ -11,6 +11,7 @@
 #include <immintrin.h>
 #include <sstream>
 #include <sys/mman.h>
+#include <vector>
 using namespace logitile;
 
 // ---- table --------------------------------------------------------------------------------------
@@ -63,21 +64,41 @@ __attribute__((target("avx2,fma"))) static double secondsOfAvx2() { LOGITILE_SEC
 __attribute__((target("avx512f"))) static double secondsOfAvx512() { LOGITILE_SECONDS_OF(LOGITILE_CLEAR, LOGITILE_FMA); }
 __attribute__((target("avx512f,avx512bf16"))) static double secondsOfBfloat16() { LOGITILE_SECONDS_OF(LOGITILE_CLEAR, LOGITILE_DOT); }
 
-/// Four sums in tile registers of 16 rows of 64 bytes each, and two more such registers; all are
-/// zero.
+/// Products as kernels have them, all of zeros: four sums in tile registers of 16 rows of 64 bytes
+/// each. Sums and rows on the left come from the L2 cache, a panel on the right comes from L1.
+/// Between registers alone, products are 1.6 times as fast.
 __attribute__((target("amx-tile,amx-bf16"))) static double secondsOfTiles() {
   struct {
     uint8_t palette = 1, rest[15] = {};
-    uint16_t rowBytes[16] = {64, 64, 64, 64, 64, 64};
-    uint8_t rows[16] = {16, 16, 16, 16, 16, 16};
+    uint16_t rowBytes[16] = {64, 64, 64, 64, 64, 64, 64, 64};
+    uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
   } configuration;
+  constexpr long kTile = 1024, kPair = 2 * kTile, kBlockSteps = 8, kLeft = 128 * kPair, kRight = kBlockSteps * kPair, kSums = 128 * kPair;
+  struct alignas(64) Line {
+    char bytes[64];
+  };
+  std::vector<Line> lines((kLeft + kRight + kSums) / sizeof(Line));
+  char *left = lines[0].bytes, *right = left + kLeft;
   const double start = workedSeconds();
-  asm volatile("ldtilecfg %0\n"
-               "tilezero %%tmm0\n tilezero %%tmm1\n tilezero %%tmm2\n tilezero %%tmm3\n tilezero %%tmm4\n tilezero %%tmm5\n" ::"m"(
-                   configuration));
-  for (long step = 0; step < kTileSteps; ++step)
-    asm volatile("tdpbf16ps %tmm5, %tmm4, %tmm0\n tdpbf16ps %tmm5, %tmm4, %tmm1\n"
-                 "tdpbf16ps %tmm5, %tmm4, %tmm2\n tdpbf16ps %tmm5, %tmm4, %tmm3");
+  asm volatile("ldtilecfg %0" ::"m"(configuration));
+  for (long block = 0; block < kTileSteps / kBlockSteps; ++block) {
+    char *sums = right + kRight + block * 2 * kPair % kSums;
+    asm volatile("tileloadd (%0, %1), %%tmm0\n tileloadd 1024(%0, %1), %%tmm1\n"
+                 "tileloadd 2048(%0, %1), %%tmm2\n tileloadd 3072(%0, %1), %%tmm3" ::"r"(sums),
+                 "r"(64L)
+                 : "memory");
+    for (long step = block * kBlockSteps; step < (block + 1) * kBlockSteps; ++step)
+      asm volatile("tileloadd (%0, %2), %%tmm4\n tileloadd (%1, %2), %%tmm6\n tdpbf16ps %%tmm6, %%tmm4, %%tmm0\n"
+                   "tileloadd 1024(%1, %2), %%tmm7\n tdpbf16ps %%tmm7, %%tmm4, %%tmm1\n"
+                   "tileloadd 1024(%0, %2), %%tmm5\n tdpbf16ps %%tmm6, %%tmm5, %%tmm2\n tdpbf16ps %%tmm7, %%tmm5, %%tmm3" ::"r"(
+                       left + step * kPair % kLeft),
+                   "r"(right + step * kPair % kRight), "r"(64L)
+                   : "memory");
+    asm volatile("tilestored %%tmm0, (%0, %1)\n tilestored %%tmm1, 1024(%0, %1)\n"
+                 "tilestored %%tmm2, 2048(%0, %1)\n tilestored %%tmm3, 3072(%0, %1)" ::"r"(sums),
+                 "r"(64L)
+                 : "memory");
+  }
   asm volatile("tilerelease");
   return workedSeconds() - start;
 }
@@ -150,7 +171,7 @@ UnitRates logitile::measureRates(CpuTier tier) {
   if (tier == CpuTier::Avx512Bf16)
     rates.bfloat16 = bestRate(10, kProducts * 2, secondsOfBfloat16);
   if (tier == CpuTier::AmxBf16)
-    rates.bfloat16 = bestRate(10, 2.0 * 16 * 16 * 32 * 4 * kTileSteps, secondsOfTiles);
+    rates.bfloat16 = bestRate(40, 2.0 * 16 * 16 * 32 * 4 * kTileSteps, secondsOfTiles); // it takes some milliseconds to reach its speed
   Stretch stretch;
   const double pages = bestRate(2, Stretch::kBytes, [&] { return stretch.secondsToTake(); });
   if (!stretch.isThere())

@@ -14,9 +14,14 @@ double ScheduleBuilder::idleFactor(int64_t tokens) const {
   return static_cast<double>(llvm::divideCeil(tasks, units) * units) / tasks;
 }
 
+/// How often all logits are read, by functions of the loss.
+int64_t ScheduleBuilder::sweeps() const {
+  return problem.forwardSweeps.size() + problem.backwardSweeps.size() + (problem.gradient ? 1 : 0);
+}
+
 /// How often the logits of a projection are made, on the average of the vocabulary.
 double ScheduleBuilder::timesProjected(const ProjectionProblem &projection) const {
-  int64_t sweeps = problem.forwardSweeps.size() + problem.backwardSweeps.size() + (problem.gradient ? 1 : 0);
+  const int64_t sweeps = this->sweeps();
   double stored = static_cast<double>(choice.storedVocabSplits) / problem.vocabSplits;
   return sweeps == 0 ? 0 : 1 + (1 - stored) * (projection.isReadAgain ? sweeps - 1 : 0);
 }
@@ -25,7 +30,7 @@ double ScheduleBuilder::seconds(int64_t tokens, const Machine &machine) const {
   double stored = static_cast<double>(choice.storedVocabSplits) / problem.vocabSplits;
   double contraction = 2.0 * tokens * problem.columns; // flops for each hidden entry
   double tile = 4.0 * tokens * problem.columns;        // bytes of one pass over f32 logits
-  int64_t sweeps = problem.forwardSweeps.size() + problem.backwardSweeps.size() + (problem.gradient ? 1 : 0);
+  const int64_t sweeps = this->sweeps();
   int64_t chunk = choice.chunk == 0 ? tokens : chunkTokens(tokens, choice.chunk, problem.panelWidth);
   double flops = 0, bytes = 0;
   for (const ProjectionProblem &projection : problem.projections) {

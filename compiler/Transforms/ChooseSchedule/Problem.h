@@ -162,6 +162,8 @@ private:
   double seconds(int64_t tokens, const Machine &machine) const;
   double headSeconds(int64_t chunks, const Machine &machine) const;
   double pageSeconds(const Machine &machine) const;
+  double lossSeconds(int64_t tokens, const Machine &machine) const;
+  int64_t sweeps() const;
   double idleFactor(int64_t tokens) const;
   double timesProjected(const ProjectionProblem &projection) const;
 

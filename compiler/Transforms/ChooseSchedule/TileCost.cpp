@@ -36,13 +36,18 @@ double ScheduleBuilder::headSeconds(int64_t chunks, const Machine &machine) cons
   return bytes / machine.memoryRate;
 }
 
+/// The functions of the loss, in all sweeps.
+double ScheduleBuilder::lossSeconds(int64_t tokens, const Machine &machine) const {
+  return machine.logitSeconds * sweeps() * tokens * problem.columns * problem.projections.size();
+}
+
 double ScheduleBuilder::predictedSeconds(int64_t tokens, const Machine &machine) const {
   const TileSizes &tiles = problem.tiles;
   tokens = std::max<int64_t>(tokens, 1);
   int64_t chunk = choice.chunk == 0 ? tokens : chunkTokens(tokens, choice.chunk, problem.panelWidth);
   int64_t chunks = llvm::divideCeil(tokens, chunk), groups = choice.inPlace() ? 1 : llvm::divideCeil(problem.vocabSplits, choice.group);
   int64_t columns = llvm::divideCeil(problem.columns, groups);
-  double seconds = this->seconds(tokens, machine) + headSeconds(chunks, machine) + pageSeconds(machine);
+  double seconds = this->seconds(tokens, machine) + headSeconds(chunks, machine) + lossSeconds(tokens, machine) + pageSeconds(machine);
   const double slower = problem.hasFewTokens() ? 1 / machine.fewTokensShare - 1 : 0;
   auto add = [&](const TiledContraction &contraction, double times) {
     double ideal = idealSeconds(contraction, machine);
