@@ -16,8 +16,8 @@ Machine cpu::getMachine(CpuTier tier, int64_t threads) {
   // Measured on Zen 4, float32 and bfloat16 of 37 tokens: dot products and rank updates reach it,
   // of the rate of panels.
   machine.fewTokensShare = 0.7;
-  // Measured on Emerald Rapids: 0.5 ns on 16 lanes, for the sum of exponentials and for the gradient
-  // of cross entropy.
+  // Measured on Emerald Rapids: 0.5 ns on 16 lanes, for the sum of exponentials and for the
+  // gradient of cross entropy.
   machine.logitSeconds = 8e-9 / info.lanes / threads;
   machine.memoryRate = 20e9 * threads;
   machine.pageRate = 2e9 * threads;

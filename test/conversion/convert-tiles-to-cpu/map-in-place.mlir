@@ -1,7 +1,7 @@
 // RUN: logitile-opt %s --convert-tiles-to-cpu=target=cpu:avx512 | FileCheck %s
 // A gradient is written where it is stored to, element by element, without scratch. What does not
-// differ along the vocabulary is computed once for a group of tokens. Lines are far apart in memory:
-// on each one, what the next group of tokens reads and writes is prefetched.
+// differ along the vocabulary is computed once for a group of tokens. Lines are far apart in
+// memory: on each one, what the next group of tokens reads and writes is prefetched.
 
 // CHECK: func.func @gradient({{.*}}) attributes {logitile.scratch_bytes = 0 : i64}
 // CHECK: scf.for

@@ -7,7 +7,8 @@
 // RUN: sed 's/module attributes {/module attributes {logitile.unit_rates = {float32 = 5.9, bfloat16 = 0.0, memory = 2.0, pages = 0.1}, /' %t.mlir \
 // RUN:     | %schedule | FileCheck %s --check-prefixes=CHECK,SLOW
 // Where products, memory and pages take no time, the functions of the loss do: 1 ns for each of
-// 4096 x 30000 logits in two sweeps, by four threads, is 0.06 s. The rest is traffic between caches.
+// 4096 x 30000 logits in two sweeps, by four threads, is 0.06 s. The rest is traffic between
+// caches.
 // RUN: sed 's/module attributes {/module attributes {logitile.unit_rates = {float32 = 1.0e6, bfloat16 = 0.0, memory = 1.0e6, pages = 1.0e6}, /' %t.mlir \
 // RUN:     | %schedule | FileCheck %s --check-prefixes=CHECK,LOSS
 // LOSS: logitile.predicted_seconds = 0.10
