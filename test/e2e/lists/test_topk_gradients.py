@@ -100,7 +100,7 @@ def test_sixteen_bits(loss, dtype, bound, backend):
 
 
 @BACKENDS
-@pytest.mark.parametrize("options", [{"chunks": 4}, {"workspace": "2MiB"}, {"reduction": "sum"}], ids=str)
+@pytest.mark.parametrize("options", [{"chunks": 4}, {"workspace": "2200KiB"}, {"reduction": "sum"}], ids=str)
 @pytest.mark.parametrize("loss", [own, capped, distilled], ids=lambda loss: loss.name)
 def test_schedules(loss, options, backend):
     check_head(loss, backend, arguments(loss, 130, 24, 300), 3e-5, k=50, **options)
