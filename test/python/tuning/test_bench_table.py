@@ -24,7 +24,7 @@ def test_the_document_has_the_table_of_the_command_that_it_names(monkeypatch):
 def test_the_readme_has_figures_of_that_table():
     text = (conftest.ROOT / "README.md").read_text()
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in SPEED.splitlines()]
-    wanted = {(row[0], row[1]): row[2:5] + row[6:9] for row in rows if len(row) == 14}
+    wanted = {(row[0], row[1]): row[2:5] + row[6:9] + row[14:17] for row in rows if len(row) == 18}
     found = re.findall(r"^\| ?(.*?) \| (float32|bfloat16) \| (.*) \|$", text, re.MULTILINE)
     assert len(found) == 6
     for number, (_, dtype, cells) in enumerate(found):
