@@ -17,7 +17,7 @@ Machine cpu::getMachine(CpuTier tier, int64_t threads) {
   // of the rate of panels.
   machine.fewTokensShare = 0.7;
   // Measured on Emerald Rapids: 0.5 ns on 16 lanes, for the sum of exponentials and for the
-  // gradient of cross entropy.
+  // gradient of cross entropy. Fewer lanes are assumed to take as much longer.
   machine.logitSeconds = 8e-9 / info.lanes / threads;
   machine.memoryRate = 20e9 * threads;
   machine.pageRate = 2e9 * threads;

@@ -51,17 +51,11 @@ func::FuncOp Helpers::multiplyTiles(bool two) {
         args[6], [&] { forSums([&](int64_t sum, Place place) { e.onTiles("tileloadd64", {sum}, {place.pointer, cBytes}); }); },
         [&] { forSums([&](int64_t sum, Place) { e.onTiles("tilezero", {sum}); }); });
     e.loop(steps, [&](Int step) {
-      auto loadA = [&](int64_t row) {
-        e.onTiles("tileloadd64", {kA + row}, {e.at(a, aStride * (row * kRows) + step * kTilePairs).pointer, aBytes});
-      };
-      auto loadB = [&](int64_t column) {
-        e.onTiles("tileloadd64", {kB + column}, {e.at(b, step * (kTilePairs * e.width) + column * kRows).pointer, bBytes});
-      };
       for (int64_t row = 0; row < high; ++row) {
-        loadA(row);
+        e.onTiles("tileloadd64", {kA + row}, {e.at(a, aStride * (row * kRows) + step * kTilePairs).pointer, aBytes});
         for (int64_t column = 0; column < wide; ++column) {
           if (row == 0)
-            loadB(column);
+            e.onTiles("tileloadd64", {kB + column}, {e.at(b, step * (kTilePairs * e.width) + column * kRows).pointer, bBytes});
           e.onTiles("tdpbf16ps", {row * wide + column, kA + row, kB + column});
         }
       }

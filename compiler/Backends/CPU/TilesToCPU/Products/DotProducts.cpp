@@ -114,6 +114,6 @@ void DotProducts::tokens(Int line, int64_t count, Place rows, Int stride) {
   const int64_t most = e.tier.tileRows * e.tier.panelVectors / kDotRows / 2 * 2; // an even number, with room for operands
   Int whole = tile.rows / most, rest = tile.rows % most;
   e.loop(whole, [&](Int number) { block(number * most, most); });
-  for (int64_t size = static_cast<int64_t>(llvm::bit_floor(static_cast<uint64_t>(most - 1))); size > 0; size /= 2)
+  for (int64_t size = static_cast<int64_t>(llvm::PowerOf2Ceil(most)) / 2; size > 0; size /= 2)
     e.when(isEqual(rest / size % 2, 1), [&] { block(whole * most + rest / (2 * size) * (2 * size), size); });
 }
