@@ -96,6 +96,20 @@ void WorkThread::detach() {
   work = nullptr;
 }
 
+void WorkThread::keepOff(int core) {
+  cpu_set_t now; // has room for CPU_SETSIZE cores; a system with more gives an error
+  if (core < 0 || core >= CPU_SETSIZE || pthread_getaffinity_np(thread, sizeof now, &now) != 0)
+    return;
+  if (!CPU_EQUAL(&now, &narrowed)) // the first call, or someone else has changed it
+    allowed = now;
+  narrowed = allowed;
+  CPU_CLR(core, &narrowed);
+  if (CPU_COUNT(&narrowed) == 0)
+    narrowed = allowed;
+  if (!CPU_EQUAL(&now, &narrowed))
+    pthread_setaffinity_np(thread, sizeof narrowed, &narrowed);
+}
+
 size_t logitile::stackLeft() {
   pthread_attr_t attributes;
   void *lowest = nullptr;

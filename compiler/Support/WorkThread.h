@@ -18,7 +18,7 @@ public:
   /// Runs 'body' on a new thread. Empty where the system has no thread or no memory for one.
   static std::optional<WorkThread> start(std::function<void()> body, size_t stackBytes = kStackBytes) noexcept;
 
-  WorkThread(WorkThread &&other) noexcept : thread(other.thread), work(std::move(other.work)) {}
+  WorkThread(WorkThread &&) noexcept = default;
   WorkThread &operator=(WorkThread &&) = delete;
   /// Waits as 'join' does, but drops an exception of the body.
   ~WorkThread();
@@ -27,6 +27,9 @@ public:
   void join();
   /// Lets the thread run on without anybody waiting for it.
   void detach();
+  /// From now on the thread runs on the cores that it may use, other than 'core'. If that leaves
+  /// none, it stays as it is. Errors are ignored: where a thread runs decides its speed only.
+  void keepOff(int core);
 
 private:
   struct Work {
@@ -42,6 +45,7 @@ private:
 
   pthread_t thread;
   std::shared_ptr<Work> work; // null where there is nothing to wait for
+  cpu_set_t allowed{}, narrowed{}; // cores: those that it may use, and those that keepOff left of them
 };
 
 /// Bytes of stack that this thread has left.

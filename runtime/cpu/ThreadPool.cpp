@@ -6,6 +6,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <sched.h>
 #include <vector>
 using namespace logitile;
 
@@ -90,6 +91,7 @@ struct ThreadPool::Crew {
   std::atomic<int> joined{0};
   bool stops = false;
   std::vector<WorkThread> threads;
+  int callerCore = -1, keptOff = 0; // the first 'keptOff' helpers are kept off this core
 
   ~Crew() {
     {
@@ -113,6 +115,18 @@ struct ThreadPool::Crew {
       }
     } catch (const std::bad_alloc &) {
     }
+  }
+
+  /// Linux may wake a helper on the core of the caller although another core is idle, and moves it
+  /// only milliseconds later: idle cores of a virtual machine look busy, because its host has taken
+  /// them back. So helpers do not use the caller's core.
+  void keepOffCaller(int helpers) {
+    if (int core = sched_getcpu(); core != callerCore) {
+      callerCore = core;
+      keptOff = 0;
+    }
+    for (; keptOff < std::min<int>(helpers, threads.size()); ++keptOff)
+      threads[keptOff].keepOff(callerCore);
   }
 
   void serve(int index) {
@@ -139,6 +153,7 @@ struct ThreadPool::Crew {
 
   void run(Job &work) {
     grow(work.helpers);
+    keepOffCaller(work.helpers);
     {
       std::lock_guard lock(mutex);
       job = &work;

@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <numeric>
 #include <sched.h>
 #include <set>
@@ -250,6 +251,70 @@ TEST(ThreadPool, HelpersReceiveNoSignals) {
   sigset_t blocked;
   pthread_sigmask(SIG_SETMASK, nullptr, &blocked);
   EXPECT_FALSE(sigismember(&blocked, SIGINT));
+}
+
+// ---- cores --------------------------------------------------------------------------------------
+
+/// Tests put the caller on one of two cores.
+class ThreadPoolCores : public testing::Test {
+protected:
+  void SetUp() override {
+    ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
+    for (int core = 0; core < CPU_SETSIZE; ++core)
+      if (CPU_ISSET(core, &before))
+        cores.push_back(core);
+    if (cores.size() < 2)
+      GTEST_SKIP() << "this process may use one core only";
+    onHelper([] {}); // helpers begin with the cores of the thread that starts them
+  }
+  void TearDown() override { sched_setaffinity(0, sizeof before, &before); }
+
+  static cpu_set_t only(int core) {
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(core, &one);
+    return one;
+  }
+  static void useOnly(int core) {
+    cpu_set_t one = only(core);
+    ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+  }
+  /// Runs 'body' on a helper of the pool. Returns the cores that the helper may use then.
+  cpu_set_t onHelper(std::function<void()> body) {
+    cpu_set_t found;
+    std::atomic<bool> isDone{false};
+    pool.run(2, 2, [&](int64_t, int thread) {
+      if (thread > 0) {
+        body();
+        sched_getaffinity(0, sizeof found, &found);
+        isDone = true;
+      }
+      while (!isDone)
+        std::this_thread::yield();
+    });
+    return found;
+  }
+
+  ThreadPool pool;
+  cpu_set_t before;
+  std::vector<int> cores;
+};
+TEST_F(ThreadPoolCores, HelpersKeepOffThatOfTheCaller) {
+  for (int core : {cores[0], cores[1], cores[0]}) {
+    useOnly(core);
+    cpu_set_t expected = before, found = onHelper([] {});
+    CPU_CLR(core, &expected);
+    EXPECT_TRUE(CPU_EQUAL(&found, &expected)) << core;
+  }
+}
+TEST_F(ThreadPoolCores, WhatOthersChooseForHelpersStays) {
+  useOnly(cores[1]);
+  onHelper([&] { useOnly(cores[1]); });
+  for (int core : {cores[0], cores[1], cores[0]}) { // the second one leaves no other core
+    useOnly(core);
+    cpu_set_t expected = only(cores[1]), found = onHelper([] {});
+    EXPECT_TRUE(CPU_EQUAL(&found, &expected)) << core;
+  }
 }
 
 // ---- forks --------------------------------------------------------------------------------------
