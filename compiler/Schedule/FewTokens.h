@@ -3,8 +3,9 @@
 #include "llvm/Support/MathExtras.h"
 
 namespace logitile {
-/// How many rows of the head a kernel of dot products multiplies at a time.
-inline constexpr int64_t kDotRows = 4;
+/// The most rows of the head that a kernel of dot products multiplies at a time, and the most
+/// tokens whose sums it keeps in memory.
+inline constexpr int64_t kDotRows = 8, kDotTokens = 48;
 /// The most rows of the head that rank updates take at a time.
 inline constexpr int64_t kUpdateRows = 8;
 /// The distance, in elements, from one copied row of the head to the next.

@@ -261,7 +261,7 @@ int64_t ScheduleBuilder::scratchBytes() const {
     HiddenTile hidden = hiddenTile(projection);
     WeightTile weight = weightTile(projection);
     if (problem.hasFewTokens())
-      sweep += kDotRows * dotCopyStride(projection.hidden) * 4;
+      sweep += kDotRows * (dotCopyStride(projection.hidden) + kDotTokens * problem.panelWidth) * 4;
     contraction = std::max(contraction, weight.columns * (weight.hidden + t.TKweight + 32) * 4);
     contraction = std::max(contraction, (hidden.tokens + t.TKhidden) * (hidden.hidden + 16) * 4 + t.TKhidden * (hidden.tokens + 32) * 4);
   }

@@ -5,6 +5,7 @@ tails and special numbers.
 import os
 
 import logitile as lt
+import ml_dtypes
 import numpy as np
 import pytest
 from cases import CASES
@@ -93,3 +94,20 @@ def test_all_losses_on_every_tier(tier, index, name):
 @pytest.mark.parametrize("seed", range(1500, 1520))
 def test_more_random_losses_on_every_tier(tier, seed, monkeypatch):
     check(seed, monkeypatch)
+
+
+@pytest.mark.parametrize("tier", TIERS, indirect=True)
+@pytest.mark.parametrize("tokens", [1, 5, 37])
+@pytest.mark.parametrize("hidden, dtype, layout", [
+    (1025, "float32", "vd"), (3000, "float32", "dv"), (2050, "bfloat16", "dv"), (5001, "bfloat16", "vd"),
+    (2500, "float16", "vd")
+])  # fmt: skip
+def test_few_tokens_of_long_hidden_states(tier, tokens, hidden, dtype, layout):
+    """Dot products come in parts; 21 entries are two blocks of eight rows, and five rows more."""
+    rng = np.random.default_rng(hidden)
+    element = ml_dtypes.bfloat16 if dtype == "bfloat16" else dtype
+    pair = rng.normal(size=(tokens, hidden)), rng.normal(size=(21, hidden)) / hidden**0.5
+    given = {"z": tuple(x.astype(element) for x in pair), "target": rng.integers(0, 21, tokens)}
+    options = {"reduction": "none", "weight_layout": layout}
+    cotangent = {"loss": rng.normal(size=tokens).astype(np.float32)}
+    Sample(lt.losses.cross_entropy, given, options, ("hidden", "weight"), cotangent).check()

@@ -14,13 +14,21 @@ namespace {
 class DotBlock {
 public:
   DotBlock(Emitter &e, ValueRange args, const DotShape &shape)
-      : e(e), shape(shape), weight{args[0], shape.weight}, hidden{args[2], shape.hidden}, out{args[4], e.f32}, weightStride(e, args[1]),
-        hiddenStride(e, args[3]), outStride(e, args[5]), steps(shape.isOfPairs() ? 2 * e.lanes : e.lanes) {}
+      : e(e), shape(shape), weight{args[0], shape.weight}, hidden{args[2], shape.hidden}, out{args[4], e.f32}, kept{args[6], e.f32},
+        next{args[7], e.getI8Type()}, weightStride(e, args[1]), hiddenStride(e, args[3]), outStride(e, args[5]),
+        steps(shape.isOfPairs() ? 2 * e.lanes : e.lanes) {}
 
   void build() {
     int64_t whole = shape.size / steps * steps;
-    SmallVector<Value> start(shape.rows * shape.tokens, e.number(Emitter::widen(e.f32, e.lanes), 0));
-    Emitter::Values sums = addWhole(whole, start);
+    Emitter::Values start, sums;
+    for (int64_t i = 0; i < shape.rows * shape.tokens; ++i)
+      start.push_back(shape.part == DotShape::Whole ? e.number(Emitter::widen(e.f32, e.lanes), 0) : e.loadBits(keptPlace(i), e.lanes));
+    sums = addWhole(whole, start);
+    if (shape.part == DotShape::Inner) {
+      for (auto [i, sum] : llvm::enumerate(sums))
+        e.storeBits(sum, keptPlace(i));
+      return;
+    }
     if (int64_t rest = shape.size - whole)
       sums = add(e.integer(whole), e.lanesBelow(e.integer(0), e.integer(rest), steps), sums, [](int64_t) {});
     for (auto [i, sum] : llvm::enumerate(sums)) {
@@ -30,18 +38,25 @@ public:
   }
 
 private:
-  /// In as many parts as there are rows: during each of them, one row of the next block is brought
-  /// in, from its first element to its last. Few tokens are multiplied faster than memory delivers,
-  /// and in this order it delivers fastest.
+  Place keptPlace(int64_t i) { return e.at(kept, e.integer(i * e.lanes)); }
+
+  /// In as many stretches as there are rows to bring in: during each of them one row comes, from
+  /// its first element to its last. Few tokens are multiplied faster than memory delivers, and in
+  /// this order it delivers fastest.
   Emitter::Values addWhole(int64_t whole, ValueRange start) {
-    int64_t part = llvm::divideCeil(whole / steps, shape.rows) * steps;
-    return e.loop(e.integer(shape.rows), start, [&](Int row, ValueRange sums) {
-      Int first = row * part, end = smaller(first + part, whole);
-      Place next = e.at(weight, weightStride * (row + shape.rows));
-      int64_t bytes = steps * Emitter::bytesOf(next.element);
-      return e.loop(first, choose(isLess(first, end), end, first), e.integer(steps), sums, [&](Int k, ValueRange sums) {
-        Place portion = e.at(next, (k - first) * shape.rows);
-        return add(k, Value(), sums, [&](int64_t row) { e.fetch(e.at(portion, e.integer(row * steps)), bytes); });
+    constexpr int64_t kLine = 64;
+    const int64_t stretch = llvm::divideCeil(whole / steps, shape.fetchedRows); // in steps
+    const int64_t lines = llvm::divideCeil(shape.fetchedBytes, kLine * std::max<int64_t>(stretch, 1)); // of each step
+    Int rowBytes = weightStride * Emitter::bytesOf(shape.weight);
+    return e.loop(e.integer(shape.fetchedRows), start, [&](Int row, ValueRange sums) {
+      Int first = row * (stretch * steps), end = smaller(first + stretch * steps, whole);
+      Place fetched = e.at(next, rowBytes * row);
+      return e.loop(choose(isLess(first, end), first, end), end, e.integer(steps), sums, [&](Int k, ValueRange sums) {
+        Place portion = e.at(fetched, (k - first) * (lines * kLine / steps));
+        return add(k, Value(), sums, [&](int64_t row) {
+          int64_t from = row * lines / shape.rows, end = (row + 1) * lines / shape.rows;
+          e.fetch(e.at(portion, e.integer(from * kLine)), (end - from) * kLine);
+        });
       });
     });
   }
@@ -68,7 +83,7 @@ private:
 
   Emitter &e;
   const DotShape &shape;
-  Place weight, hidden, out;
+  Place weight, hidden, out, kept, next;
   Int weightStride, hiddenStride, outStride;
   int64_t steps; // of the hidden axis, in one vector
 };
@@ -76,43 +91,84 @@ private:
 
 func::FuncOp Helpers::dots(const DotShape &shape) {
   Type p = e.pointerType, i = e.i64;
-  return make(shape.name(), {p, i, p, i, p, i}, [&](ValueRange args) { DotBlock(e, args, shape).build(); });
+  return make(shape.name(), {p, i, p, i, p, i, p, p}, [&](ValueRange args) { DotBlock(e, args, shape).build(); });
 }
 
 // ---- a tile -------------------------------------------------------------------------------------
 
+DotProducts::DotProducts(KernelContext &k, const Tile &tile, const View &hidden, const View &weight, Int row, Int column)
+    : k(k), e(k.e), tile(tile), hidden(hidden), weight(weight), row(row), column(column), size(weight.extent(1)),
+      operand(hidden.base.element), copies(k.allocate(operand, kDotRows * dotCopyStride(size))),
+      sums(k.allocate(e.f32, kDotRows * kDotTokens * e.lanes)) {}
+
 void DotProducts::emit() {
-  Int whole = tile.columns / kDotRows;
-  e.loop(whole, [&](Int number) { rows(number * kDotRows, kDotRows); });
-  e.loop(whole * kDotRows, tile.columns, e.integer(1), [&](Int line) { rows(line, 1); });
+  const int64_t most = e.tier.dotRows();
+  Int whole = tile.columns / most;
+  e.loop(whole, [&](Int number) { rows(number * most, most); });
+  e.loop(whole * most, tile.columns, e.integer(1), [&](Int line) { rows(line, 1); });
 }
 
 /// Rows whose elements are not neighbours are copied first.
 void DotProducts::rows(Int line, int64_t count) {
   Place first = k.windowOf(weight, column + line, e.integer(0));
   auto copied = [&] {
+    const int64_t stride = dotCopyStride(size);
     func::FuncOp copy = k.helpers.copy(weight.base.element, operand);
     for (int64_t row = 0; row < count; ++row) {
-      Place from = k.windowOf(weight, column + line + row, e.integer(0)), to = e.at(copies, e.integer(row * copyStride()));
+      Place from = k.windowOf(weight, column + line + row, e.integer(0)), to = e.at(copies, e.integer(row * stride));
       k.inBlocks(size, [&](Int first, Int count) {
         k.call(copy, {e.at(from, first * weight.stride1).pointer, weight.stride1, e.at(to, first).pointer, e.integer(1), count});
       });
     }
-    tokens(line, count, copies, e.integer(copyStride()));
+    multiply(line, {copies, e.integer(stride), count});
   };
-  e.when(isEqual(weight.stride1, 1), [&] { tokens(line, count, first, weight.stride0); }, copied);
+  e.when(isEqual(weight.stride1, 1), [&] { multiply(line, {first, weight.stride0, count}); }, copied);
+}
+
+/// Long rows come in parts, so that those of one block stay in the L1 cache while all tokens pass
+/// by.
+void DotProducts::multiply(Int line, const HeadRows &rows) {
+  constexpr int64_t kPartBytes = 4096;
+  const int64_t part = kPartBytes / Emitter::bytesOf(operand), parts = llvm::divideCeil(size, part);
+  DotShape shape{rows.count, 0, size, rows.first.element, operand};
+  auto whole = [&] {
+    shape.fetchedRows = rows.count;
+    tokens(line, rows, {e.integer(0), tile.rows}, {e.integer(0), e.integer(0)}, shape);
+  };
+  auto inParts = [&] {
+    shape.fetchedRows = llvm::divideCeil(rows.count, parts);
+    func::FuncOp clear = k.helpers.clear(e.f32);
+    e.loop(e.integer(0), tile.rows, e.integer(kDotTokens), [&](Int first) {
+      Int count = smaller(tile.rows - first, kDotTokens);
+      k.call(clear, {sums.pointer, e.integer(1), count * (rows.count * e.lanes)});
+      auto multiplyPart = [&](Int number, int64_t size, DotShape::Part which) {
+        shape.size = size, shape.part = which;
+        tokens(line, rows, {first, count}, {number * part, number * shape.fetchedRows}, shape);
+      };
+      e.loop(e.integer(parts - 1), [&](Int number) { multiplyPart(number, part, DotShape::Inner); });
+      multiplyPart(e.integer(parts - 1), size - (parts - 1) * part, DotShape::Last);
+    });
+  };
+  if (parts == 1 || rows.count == 1)
+    return whole();
+  e.when(isLess(tile.rows, e.tier.dotTokens() + 1), whole, inParts);
 }
 
 /// Blocks of as many tokens as registers allow; what is left, in powers of two.
-void DotProducts::tokens(Int line, int64_t count, Place rows, Int stride) {
+void DotProducts::tokens(Int line, const HeadRows &rows, Span span, Start start, DotShape shape) {
+  shape.fetchedBytes = size * Emitter::bytesOf(rows.first.element);
+  Place head = e.at(rows.first, start.entry), next = e.at(rows.first, rows.stride * (start.fetched + rows.count));
   auto block = [&](Int token, int64_t tokens) {
-    Place from = k.windowOf(hidden, row + token, e.integer(0)), to = k.placeOf(tile, line, token);
-    DotShape shape{count, tokens, size, rows.element, hidden.base.element};
-    auto multiply = [&] { k.call(k.helpers.dots(shape), {rows.pointer, stride, from.pointer, hidden.stride0, to.pointer, tile.stride}); };
-    k.unlessInterrupted(size, multiply);
+    shape.tokens = tokens;
+    Place from = k.windowOf(hidden, row + span.first + token, start.entry), to = k.placeOf(tile, line, span.first + token);
+    Place kept = e.at(sums, token * (rows.count * e.lanes));
+    auto multiply = [&] {
+      k.call(k.helpers.dots(shape), {head.pointer, rows.stride, from.pointer, hidden.stride0, to.pointer, tile.stride, kept.pointer, next.pointer});
+    };
+    k.unlessInterrupted(shape.size, multiply);
   };
-  const int64_t most = e.tier.tileRows * e.tier.panelVectors / kDotRows / 2 * 2; // an even number, with room for operands
-  Int whole = tile.rows / most, rest = tile.rows % most;
+  const int64_t most = e.tier.dotTokens();
+  Int whole = span.count / most, rest = span.count % most;
   e.loop(whole, [&](Int number) { block(number * most, most); });
   for (int64_t size = static_cast<int64_t>(llvm::PowerOf2Ceil(most)) / 2; size > 0; size /= 2)
     e.when(isEqual(rest / size % 2, 1), [&] { block(whole * most + rest / (2 * size) * (2 * size), size); });

@@ -8,15 +8,28 @@ namespace logitile::cpu {
 /// the tokens from `row` on. The elements of a hidden state are neighbours in memory.
 class DotProducts {
 public:
-  DotProducts(KernelContext &k, const Tile &tile, const View &hidden, const View &weight, Int row, Int column)
-      : k(k), e(k.e), tile(tile), hidden(hidden), weight(weight), row(row), column(column), size(weight.extent(1)),
-        operand(hidden.base.element), copies(k.allocate(operand, kDotRows * copyStride())) {}
+  DotProducts(KernelContext &k, const Tile &tile, const View &hidden, const View &weight, Int row, Int column);
   void emit();
 
 private:
-  int64_t copyStride() const { return dotCopyStride(size); }
+  /// Rows of the head whose elements are neighbours.
+  struct HeadRows {
+    Place first;
+    Int stride;
+    int64_t count;
+  };
+  /// Tokens of the tile.
+  struct Span {
+    Int first, count;
+  };
+  /// Where a part begins: its first entry of the hidden axis, and the first of the next rows of the
+  /// head that are brought in meanwhile.
+  struct Start {
+    Int entry, fetched;
+  };
   void rows(Int line, int64_t count);
-  void tokens(Int line, int64_t count, Place rows, Int stride);
+  void multiply(Int line, const HeadRows &rows);
+  void tokens(Int line, const HeadRows &rows, Span span, Start start, DotShape shape);
 
   KernelContext &k;
   Emitter &e;
@@ -25,6 +38,6 @@ private:
   Int row, column;
   int64_t size; // of the hidden axis
   mlir::Type operand;
-  Place copies;
+  Place copies, sums; // sums: of each block of tokens, vectors by row and token
 };
 } // namespace logitile::cpu
