@@ -4,6 +4,7 @@
 #include <cfenv>
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
 using namespace logitile;
 
 /// All signals but those of faults: a blocked one of these ends the process without its handler.
@@ -96,18 +97,25 @@ void WorkThread::detach() {
   work = nullptr;
 }
 
-void WorkThread::keepOff(int core) {
-  cpu_set_t now; // has room for CPU_SETSIZE cores; a system with more gives an error
-  if (core < 0 || core >= CPU_SETSIZE || pthread_getaffinity_np(thread, sizeof now, &now) != 0)
+/// The system intersects what is set with the cores of the control group, which may change. So a
+/// thread for which nobody has chosen cores is allowed every core that there could be.
+void WorkThread::keepOff(int core, int least) {
+  cpu_set_t before, every, group, ours; // a system with more cores than fit gives an error
+  std::memset(&every, 0xff, sizeof every);
+  auto read = [&](cpu_set_t &set) { return pthread_getaffinity_np(thread, sizeof set, &set) == 0; };
+  auto write = [&](const cpu_set_t &set) { return pthread_setaffinity_np(thread, sizeof set, &set) == 0; };
+  if (core < 0 || core >= CPU_SETSIZE || !read(before) || !write(every) || !read(group))
     return;
-  if (!CPU_EQUAL(&now, &narrowed)) // the first call, or someone else has changed it
-    allowed = now;
+  CPU_AND(&ours, &narrowed, &group);
+  if (!CPU_EQUAL(&before, &ours)) // the first call, or someone else has changed it
+    allowed = CPU_EQUAL(&before, &group) ? every : before;
   narrowed = allowed;
   CPU_CLR(core, &narrowed);
-  if (CPU_COUNT(&narrowed) == 0)
+  CPU_AND(&ours, &narrowed, &group);
+  if (CPU_COUNT(&ours) < least)
     narrowed = allowed;
-  if (!CPU_EQUAL(&now, &narrowed))
-    pthread_setaffinity_np(thread, sizeof narrowed, &narrowed);
+  if (!write(narrowed))
+    write(before);
 }
 
 size_t logitile::stackLeft() {

@@ -27,9 +27,11 @@ public:
   void join();
   /// Lets the thread run on without anybody waiting for it.
   void detach();
-  /// From now on the thread runs on the cores that it may use, other than 'core'. If that leaves
-  /// none, it stays as it is. Errors are ignored: where a thread runs decides its speed only.
-  void keepOff(int core);
+  /// From now on the thread runs on the cores that it may use, other than 'core'. If fewer than
+  /// 'least' would be left, it runs on all of them. What others choose for the thread stays in
+  /// force, unless it happens to be what this function chose. Errors are ignored: where a thread
+  /// runs decides its speed only.
+  void keepOff(int core, int least);
 
 private:
   struct Work {
@@ -45,7 +47,7 @@ private:
 
   pthread_t thread;
   std::shared_ptr<Work> work; // null where there is nothing to wait for
-  cpu_set_t allowed{}, narrowed{}; // cores: those that it may use, and those that keepOff left of them
+  cpu_set_t allowed{}, narrowed{}; // cores: those that others let it use, and what keepOff left of them
 };
 
 /// Bytes of stack that this thread has left.

@@ -83,15 +83,16 @@ template <typename Condition> void spinUntil(Condition condition) {
 } // namespace
 
 struct ThreadPool::Crew {
-  std::mutex caller; // held by the thread whose tasks run
+  std::mutex caller; // held by the thread whose tasks run; guards the last three
   std::mutex mutex;  // guards what follows, as far as it is not atomic
   std::condition_variable wake, done;
   Job *job = nullptr; // null where no helper may join any more
   std::atomic<uint64_t> jobs{0};
   std::atomic<int> joined{0};
   bool stops = false;
-  std::vector<WorkThread> threads;
-  int callerCore = -1, keptOff = 0; // the first 'keptOff' helpers are kept off this core
+  int callerCore = -1;
+  size_t keptOff = 0; // so many helpers are kept off this core
+  std::vector<WorkThread> threads; // end before what they use
 
   ~Crew() {
     {
@@ -120,13 +121,14 @@ struct ThreadPool::Crew {
   /// Linux may wake a helper on the core of the caller although another core is idle, and moves it
   /// only milliseconds later: idle cores of a virtual machine look busy, because its host has taken
   /// them back. So helpers do not use the caller's core.
-  void keepOffCaller(int helpers) {
-    if (int core = sched_getcpu(); core != callerCore) {
-      callerCore = core;
-      keptOff = 0;
-    }
-    for (; keptOff < std::min<int>(helpers, threads.size()); ++keptOff)
-      threads[keptOff].keepOff(callerCore);
+  void keepOffCaller() {
+    int core = sched_getcpu();
+    if (core == callerCore && keptOff == threads.size())
+      return;
+    for (WorkThread &thread : threads)
+      thread.keepOff(core, static_cast<int>(threads.size()));
+    callerCore = core;
+    keptOff = threads.size();
   }
 
   void serve(int index) {
@@ -153,7 +155,7 @@ struct ThreadPool::Crew {
 
   void run(Job &work) {
     grow(work.helpers);
-    keepOffCaller(work.helpers);
+    keepOffCaller();
     {
       std::lock_guard lock(mutex);
       job = &work;

@@ -27,9 +27,6 @@ struct CpuTierInfo {
 
   /// f32 values of one packed panel.
   int64_t panelWidth() const { return lanes * panelVectors; }
-  /// Rows of the head, and tokens, of a block of dot products: few enough for the registers.
-  int64_t dotRows() const { return tileRows * panelVectors < 24 ? 4 : 8; }
-  int64_t dotTokens() const { return tileRows * panelVectors < 24 ? 2 : 3; }
 };
 const CpuTierInfo &getTierInfo(CpuTier tier);
 

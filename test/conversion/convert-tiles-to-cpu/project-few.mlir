@@ -1,21 +1,25 @@
 // RUN: logitile-opt %s --convert-tiles-to-cpu=target=cpu:avx512_bf16 | FileCheck %s
-// Hidden states in rows, not in panels: dot products with the hidden axis in the lanes. Eight rows
-// of the head meet three tokens at a time, as they lie in memory; what is left of the tokens comes
-// in powers of two, what is left of the rows one by one.
+// Hidden states in rows, not in panels: dot products with the hidden axis in the lanes. Up to six
+// tokens meet four rows of the head at a time, as they lie in memory, and fewer come in powers of
+// two. More tokens meet eight rows, three at a time. What is left of the rows comes one by one.
 
 // CHECK-LABEL: func.func @project(
 // CHECK-NOT: multiply
-// CHECK: func.call @dots_8_3_of_40_bf16_bf16
-// CHECK: func.call @dots_8_2_of_40_bf16_bf16
-// CHECK: func.call @dots_8_1_of_40_bf16_bf16
 // Rows whose elements are no neighbours are copied first.
+// CHECK: scf.for
 // CHECK: func.call @copy_bf16_bf16
+// CHECK: arith.select {{.*}} : !llvm.ptr
+// CHECK: func.call @dots_4_6_of_40_bf16_bf16
+// CHECK: func.call @dots_4_4_of_40_bf16_bf16
+// CHECK: func.call @dots_4_2_of_40_bf16_bf16
+// CHECK: func.call @dots_4_1_of_40_bf16_bf16
+// CHECK: func.call @dots_1_1_of_40_bf16_bf16
 // CHECK: func.call @dots_8_3_of_40_bf16_bf16
-// CHECK: func.call @dots_1_3_of_40_bf16_bf16
+// CHECK: func.call @dots_8_1_of_40_bf16_bf16
 
 // One row of the next block is brought in for each row's share of the steps, 32 of the hidden axis
 // in one vector.
-// CHECK: func.func private @dots_8_3_of_40_bf16_bf16
+// CHECK: func.func private @dots_4_6_of_40_bf16_bf16
 // CHECK: scf.for
 // CHECK: scf.for
 // CHECK: llvm.intr.prefetch

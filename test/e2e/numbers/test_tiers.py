@@ -103,7 +103,7 @@ def test_more_random_losses_on_every_tier(tier, seed, monkeypatch):
     (2500, "float16", "vd")
 ])  # fmt: skip
 def test_few_tokens_of_long_hidden_states(tier, tokens, hidden, dtype, layout):
-    """Dot products come in parts; 21 entries are two blocks of eight rows, and five rows more."""
+    """Dot products come in parts; 21 entries are whole blocks of rows, and rows left over."""
     rng = np.random.default_rng(hidden)
     element = ml_dtypes.bfloat16 if dtype == "bfloat16" else dtype
     pair = rng.normal(size=(tokens, hidden)), rng.normal(size=(21, hidden)) / hidden**0.5

@@ -280,11 +280,11 @@ protected:
     ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
   }
   /// Runs 'body' on a helper of the pool. Returns the cores that the helper may use then.
-  cpu_set_t onHelper(std::function<void()> body) {
+  cpu_set_t onHelper(std::function<void()> body, int threads = 2) {
     cpu_set_t found;
     std::atomic<bool> isDone{false};
-    pool.run(2, 2, [&](int64_t, int thread) {
-      if (thread > 0) {
+    pool.run(threads, threads, [&](int64_t, int thread) {
+      if (thread == 1) {
         body();
         sched_getaffinity(0, sizeof found, &found);
         isDone = true;
@@ -306,6 +306,13 @@ TEST_F(ThreadPoolCores, HelpersKeepOffThatOfTheCaller) {
     CPU_CLR(core, &expected);
     EXPECT_TRUE(CPU_EQUAL(&found, &expected)) << core;
   }
+}
+TEST_F(ThreadPoolCores, MoreHelpersThanOtherCoresUseAll) {
+  useOnly(cores[0]);
+  onHelper([] {});
+  sched_setaffinity(0, sizeof before, &before); // for the helpers that start now
+  cpu_set_t found = onHelper([] {}, static_cast<int>(cores.size()) + 1);
+  EXPECT_TRUE(CPU_EQUAL(&found, &before));
 }
 TEST_F(ThreadPoolCores, WhatOthersChooseForHelpersStays) {
   useOnly(cores[1]);

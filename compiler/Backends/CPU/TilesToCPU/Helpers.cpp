@@ -26,8 +26,8 @@ static std::string spell(Type type) {
 }
 
 std::string DotShape::name() const {
-  StringRef which = part == Whole ? "" : part == Inner ? "_inner" : "_last";
-  return llvm::formatv("dots_{0}_{1}_of_{2}_{3}_{4}{5}", rows, tokens, size, spell(weight), spell(hidden), which);
+  std::string whole = llvm::formatv("dots_{0}_{1}_of_{2}_{3}_{4}", rows, tokens, length, spell(weight), spell(hidden));
+  return part == Whole ? whole : llvm::formatv("{0}_{1}_{2}", whole, part == Inner ? "inner" : "last", size).str();
 }
 
 std::string UpdateShape::name() const {

@@ -12,10 +12,9 @@ struct DotShape {
   enum Part { Whole, Inner, Last };
 
   int64_t rows, tokens;      // of the head, of hidden states
-  int64_t size;              // of the hidden axis, or of the part
+  int64_t length, size;      // of the hidden axis, and of the part
   mlir::Type weight, hidden; // elements in memory; those of hidden states are operands
   Part part = Whole;
-  int64_t fetchedRows = 0, fetchedBytes = 0; // of the next block of the head, and bytes of each
 
   bool isOfPairs() const { return hidden.isBF16(); }
   std::string name() const;
@@ -52,10 +51,10 @@ public:
   /// of 1 to 16 pairs. Their contents are lost.
   mlir::func::FuncOp configureTiles();
   /// All products of rows of the head with rows of hidden states.
-  /// (head, stride, hidden states, stride, C, stride of C, sums, next rows of the head)
+  /// (head, stride, hidden states, stride, C, stride of C, sums, first entry of the hidden axis)
   /// C is f32; a row of it holds the tokens of one row of the head. Elements of a row are
   /// neighbours. A part adds its products to vectors of sums, one for each row and token. The last
-  /// part adds up what is in a vector and writes C. Meanwhile rows of the head are brought in.
+  /// part adds up what is in a vector and writes C.
   mlir::func::FuncOp dots(const DotShape &shape);
   /// C += A B for a few rows of B, which are read from where they are, without packing.
   /// (B, stride of B, A, C, stride of C, rows of B that exist, rows of C, columns)

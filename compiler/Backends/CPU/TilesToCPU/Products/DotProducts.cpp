@@ -15,7 +15,7 @@ class DotBlock {
 public:
   DotBlock(Emitter &e, ValueRange args, const DotShape &shape)
       : e(e), shape(shape), weight{args[0], shape.weight}, hidden{args[2], shape.hidden}, out{args[4], e.f32}, kept{args[6], e.f32},
-        next{args[7], e.getI8Type()}, weightStride(e, args[1]), hiddenStride(e, args[3]), outStride(e, args[5]),
+        weightStride(e, args[1]), hiddenStride(e, args[3]), outStride(e, args[5]), first(e, args[7]),
         steps(shape.isOfPairs() ? 2 * e.lanes : e.lanes) {}
 
   void build() {
@@ -40,25 +40,26 @@ public:
 private:
   Place keptPlace(int64_t i) { return e.at(kept, e.integer(i * e.lanes)); }
 
-  /// In as many stretches as there are rows to bring in: during each of them one row comes, from
-  /// its first element to its last. Few tokens are multiplied faster than memory delivers, and in
-  /// this order it delivers fastest.
+  /// Meanwhile the next block of rows is brought in, one row after the other, each from its first
+  /// element to its last. Few tokens are multiplied faster than memory delivers, and in this order
+  /// it delivers fastest. So the steps are in as many stretches as there are rows. A part is one
+  /// stretch, for its share of the rows.
   Emitter::Values addWhole(int64_t whole, ValueRange start) {
-    constexpr int64_t kLine = 64;
-    const int64_t stretch = llvm::divideCeil(whole / steps, shape.fetchedRows); // in steps
-    const int64_t lines = llvm::divideCeil(shape.fetchedBytes, kLine * std::max<int64_t>(stretch, 1)); // of each step
-    Int rowBytes = weightStride * Emitter::bytesOf(shape.weight);
-    return e.loop(e.integer(shape.fetchedRows), start, [&](Int row, ValueRange sums) {
-      Int first = row * (stretch * steps), end = smaller(first + stretch * steps, whole);
-      Place fetched = e.at(next, rowBytes * row);
-      return e.loop(choose(isLess(first, end), first, end), end, e.integer(steps), sums, [&](Int k, ValueRange sums) {
-        Place portion = e.at(fetched, (k - first) * (lines * kLine / steps));
-        return add(k, Value(), sums, [&](int64_t row) {
-          int64_t from = row * lines / shape.rows, end = (row + 1) * lines / shape.rows;
-          e.fetch(e.at(portion, e.integer(from * kLine)), (end - from) * kLine);
-        });
+    const int64_t stretches = shape.part == DotShape::Whole ? shape.rows : 1;
+    const int64_t stretch = llvm::divideCeil(whole / steps, stretches) * steps;
+    return e.loop(e.integer(stretches), start, [&](Int number, ValueRange sums) {
+      Int from = number * stretch, end = smaller(from + stretch, whole);
+      Place next = shape.part == DotShape::Whole ? e.at(weight, weightStride * (number + shape.rows)) : nextOfPart();
+      int64_t bytes = steps * Emitter::bytesOf(next.element);
+      return e.loop(from, choose(isLess(from, end), end, from), e.integer(steps), sums, [&](Int k, ValueRange sums) {
+        Place portion = e.at(next, (k - from) * shape.rows);
+        return add(k, Value(), sums, [&](int64_t row) { e.fetch(e.at(portion, e.integer(row * steps)), bytes); });
       });
     });
+  }
+  Place nextOfPart() {
+    Int position = first * shape.rows, row = position / shape.length;
+    return e.at(weight, weightStride * (row + shape.rows) + (position - row * shape.length) - first);
   }
   /// The products of one vector of every row; 'inside' masks lanes after the end.
   Emitter::Values add(Int k, Value inside, ValueRange sums, function_ref<void(int64_t row)> fetch) {
@@ -83,93 +84,93 @@ private:
 
   Emitter &e;
   const DotShape &shape;
-  Place weight, hidden, out, kept, next;
-  Int weightStride, hiddenStride, outStride;
+  Place weight, hidden, out, kept; // kept: sums of a part, where the next one finds them
+  Int weightStride, hiddenStride, outStride, first;
   int64_t steps; // of the hidden axis, in one vector
 };
 } // namespace
 
 func::FuncOp Helpers::dots(const DotShape &shape) {
   Type p = e.pointerType, i = e.i64;
-  return make(shape.name(), {p, i, p, i, p, i, p, p}, [&](ValueRange args) { DotBlock(e, args, shape).build(); });
+  return make(shape.name(), {p, i, p, i, p, i, p, i}, [&](ValueRange args) { DotBlock(e, args, shape).build(); });
 }
 
 // ---- a tile -------------------------------------------------------------------------------------
 
 DotProducts::DotProducts(KernelContext &k, const Tile &tile, const View &hidden, const View &weight, Int row, Int column)
     : k(k), e(k.e), tile(tile), hidden(hidden), weight(weight), row(row), column(column), size(weight.extent(1)),
-      operand(hidden.base.element), copies(k.allocate(operand, kDotRows * dotCopyStride(size))),
+      operand(hidden.base.element), copies(k.allocate(weight.base.element, kDotRows * dotCopyStride(size))),
       sums(k.allocate(e.f32, kDotRows * kDotTokens * e.lanes)) {}
 
+/// Blocks of sums fill the registers. If they have more rows, hidden states are read less often; if
+/// they have more tokens, rows are. So one block for all tokens is best if there are so few.
 void DotProducts::emit() {
-  const int64_t most = e.tier.dotRows();
-  Int whole = tile.columns / most;
-  e.loop(whole, [&](Int number) { rows(number * most, most); });
-  e.loop(whole * most, tile.columns, e.integer(1), [&](Int line) { rows(line, 1); });
+  const int64_t registers = e.tier.tileRows * e.tier.panelVectors;
+  const Block flat{4, std::max<int64_t>(2, (registers - 4) / 4)}, tall{kDotRows, (registers - 4) / kDotRows};
+  auto inBlocks = [&](Block block) {
+    Int whole = tile.columns / block.rows;
+    e.loop(whole, [&](Int number) { rows(number * block.rows, block); });
+    e.loop(whole * block.rows, tile.columns, e.integer(1), [&](Int line) { rows(line, {1, 1}); });
+  };
+  if (tall.tokens < 2)
+    return inBlocks(flat);
+  e.when(isLess(tile.rows, flat.tokens + 1), [&] { inBlocks(flat); }, [&] { inBlocks(tall); });
 }
 
 /// Rows whose elements are not neighbours are copied first.
-void DotProducts::rows(Int line, int64_t count) {
+void DotProducts::rows(Int line, Block block) {
   Place first = k.windowOf(weight, column + line, e.integer(0));
-  auto copied = [&] {
-    const int64_t stride = dotCopyStride(size);
-    func::FuncOp copy = k.helpers.copy(weight.base.element, operand);
-    for (int64_t row = 0; row < count; ++row) {
-      Place from = k.windowOf(weight, column + line + row, e.integer(0)), to = e.at(copies, e.integer(row * stride));
-      k.inBlocks(size, [&](Int first, Int count) {
-        k.call(copy, {e.at(from, first * weight.stride1).pointer, weight.stride1, e.at(to, first).pointer, e.integer(1), count});
-      });
-    }
-    multiply(line, {copies, e.integer(stride), count});
-  };
-  e.when(isEqual(weight.stride1, 1), [&] { multiply(line, {first, weight.stride0, count}); }, copied);
-}
-
-/// Long rows come in parts, so that those of one block stay in the L1 cache while all tokens pass
-/// by.
-void DotProducts::multiply(Int line, const HeadRows &rows) {
-  constexpr int64_t kPartBytes = 4096;
-  const int64_t part = kPartBytes / Emitter::bytesOf(operand), parts = llvm::divideCeil(size, part);
-  DotShape shape{rows.count, 0, size, rows.first.element, operand};
-  auto whole = [&] {
-    shape.fetchedRows = rows.count;
-    tokens(line, rows, {e.integer(0), tile.rows}, {e.integer(0), e.integer(0)}, shape);
-  };
-  auto inParts = [&] {
-    shape.fetchedRows = llvm::divideCeil(rows.count, parts);
-    func::FuncOp clear = k.helpers.clear(e.f32);
-    e.loop(e.integer(0), tile.rows, e.integer(kDotTokens), [&](Int first) {
-      Int count = smaller(tile.rows - first, kDotTokens);
-      k.call(clear, {sums.pointer, e.integer(1), count * (rows.count * e.lanes)});
-      auto multiplyPart = [&](Int number, int64_t size, DotShape::Part which) {
-        shape.size = size, shape.part = which;
-        tokens(line, rows, {first, count}, {number * part, number * shape.fetchedRows}, shape);
-      };
-      e.loop(e.integer(parts - 1), [&](Int number) { multiplyPart(number, part, DotShape::Inner); });
-      multiplyPart(e.integer(parts - 1), size - (parts - 1) * part, DotShape::Last);
+  Value areNeighbours = isEqual(weight.stride1, 1);
+  Int stride = e.integer(dotCopyStride(size));
+  auto copyRow = [&](Int row) {
+    Place from = k.windowOf(weight, column + line + row, e.integer(0)), to = e.at(copies, row * stride);
+    k.inBlocks(size, [&](Int first, Int count) {
+      k.call(k.helpers.copy(from.element, to.element),
+             {e.at(from, first * weight.stride1).pointer, weight.stride1, e.at(to, first).pointer, e.integer(1), count});
     });
   };
-  if (parts == 1 || rows.count == 1)
-    return whole();
-  e.when(isLess(tile.rows, e.tier.dotTokens() + 1), whole, inParts);
+  e.when(areNeighbours, [] {}, [&] { e.loop(e.integer(block.rows), copyRow); });
+  Place head{arith::SelectOp::create(e, areNeighbours, first.pointer, copies.pointer), first.element};
+  multiply(line, head, choose(areNeighbours, weight.stride0, stride), block);
 }
 
-/// Blocks of as many tokens as registers allow; what is left, in powers of two.
-void DotProducts::tokens(Int line, const HeadRows &rows, Span span, Start start, DotShape shape) {
-  shape.fetchedBytes = size * Emitter::bytesOf(rows.first.element);
-  Place head = e.at(rows.first, start.entry), next = e.at(rows.first, rows.stride * (start.fetched + rows.count));
+/// Long rows of a tall block come in parts, so that they stay in the L1 cache while all tokens pass
+/// by.
+void DotProducts::multiply(Int line, Place head, Int stride, Block block) {
+  constexpr int64_t kPartBytes = 2048; // of operands: eight rows are half of 32 KB
+  const int64_t part = kPartBytes / Emitter::bytesOf(operand), last = (llvm::divideCeil(size, part) - 1) * part;
+  DotShape shape{block.rows, block.tokens, size, size, head.element, operand};
+  if (block.rows < kDotRows || last == 0)
+    return tokens({line, e.integer(0), tile.rows, e.integer(0)}, head, stride, shape);
+  func::FuncOp clear = k.helpers.clear(e.f32);
+  e.loop(e.integer(0), tile.rows, e.integer(kDotTokens), [&](Int first) {
+    Int count = smaller(tile.rows - first, kDotTokens);
+    k.call(clear, {sums.pointer, e.integer(1), count * (block.rows * e.lanes)});
+    auto multiplyPart = [&](Int entry, int64_t size, DotShape::Part which) {
+      shape.size = size, shape.part = which;
+      tokens({line, first, count, entry}, head, stride, shape);
+    };
+    e.loop(e.integer(0), e.integer(last), e.integer(part),
+           [&](Int entry) { k.unlessInterrupted(size, [&] { multiplyPart(entry, part, DotShape::Inner); }); });
+    multiplyPart(e.integer(last), size - last, DotShape::Last);
+  });
+}
+
+/// Blocks of as many tokens as the shape has. What is left comes in powers of two, or one by one if
+/// it is at most two: each size is compiled.
+void DotProducts::tokens(Range range, Place head, Int stride, DotShape shape) {
   auto block = [&](Int token, int64_t tokens) {
     shape.tokens = tokens;
-    Place from = k.windowOf(hidden, row + span.first + token, start.entry), to = k.placeOf(tile, line, span.first + token);
-    Place kept = e.at(sums, token * (rows.count * e.lanes));
-    auto multiply = [&] {
-      k.call(k.helpers.dots(shape), {head.pointer, rows.stride, from.pointer, hidden.stride0, to.pointer, tile.stride, kept.pointer, next.pointer});
-    };
-    k.unlessInterrupted(shape.size, multiply);
+    Place left = e.at(head, range.entry), right = k.windowOf(hidden, row + range.first + token, range.entry);
+    Place to = k.placeOf(tile, range.line, range.first + token), kept = e.at(sums, token * (shape.rows * e.lanes));
+    SmallVector<Value> operands{left.pointer, stride, right.pointer, hidden.stride0, to.pointer, tile.stride, kept.pointer, range.entry};
+    k.unlessInterrupted(shape.size, [&] { k.call(k.helpers.dots(shape), operands); });
   };
-  const int64_t most = e.tier.dotTokens();
-  Int whole = span.count / most, rest = span.count % most;
+  const int64_t most = shape.tokens;
+  Int whole = range.count / most, rest = range.count % most;
   e.loop(whole, [&](Int number) { block(number * most, most); });
+  if (most <= 3)
+    return e.loop(rest, [&](Int number) { block(whole * most + number, 1); });
   for (int64_t size = static_cast<int64_t>(llvm::PowerOf2Ceil(most)) / 2; size > 0; size /= 2)
     e.when(isEqual(rest / size % 2, 1), [&] { block(whole * most + rest / (2 * size) * (2 * size), size); });
 }

@@ -12,24 +12,17 @@ public:
   void emit();
 
 private:
-  /// Rows of the head whose elements are neighbours.
-  struct HeadRows {
-    Place first;
-    Int stride;
-    int64_t count;
+  /// Rows of the head times tokens, at most.
+  struct Block {
+    int64_t rows, tokens;
   };
-  /// Tokens of the tile.
-  struct Span {
-    Int first, count;
+  /// 'count' tokens of a line of the tile from 'first' on, and the hidden axis from 'entry' on.
+  struct Range {
+    Int line, first, count, entry;
   };
-  /// Where a part begins: its first entry of the hidden axis, and the first of the next rows of the
-  /// head that are brought in meanwhile.
-  struct Start {
-    Int entry, fetched;
-  };
-  void rows(Int line, int64_t count);
-  void multiply(Int line, const HeadRows &rows);
-  void tokens(Int line, const HeadRows &rows, Span span, Start start, DotShape shape);
+  void rows(Int line, Block block);
+  void multiply(Int line, Place head, Int stride, Block block);
+  void tokens(Range range, Place head, Int stride, DotShape shape);
 
   KernelContext &k;
   Emitter &e;
