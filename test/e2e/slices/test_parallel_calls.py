@@ -103,7 +103,7 @@ ERRORS = {
               "of 'weight' [30, 8], which is [vocabulary, hidden]"),
     "name": ("CallTypeError", "'cross_entropy' has no input 'targets'; did you mean 'target'?"),
     "bool": ("CallTypeError", "'1' is the bool True, but a graph takes tensors and numbers; pass a tensor"),
-    "workspace": ("CallValueError", "'workspace' is 1 bytes, but 3 tokens need at least 1.4 MiB"),
+    "workspace": ("CallValueError", "'workspace' is 1 bytes, but 3 tokens need at least 1."),
 }  # fmt: skip
 
 
