@@ -97,7 +97,7 @@ def test_more_random_losses_on_every_tier(tier, seed, monkeypatch):
 
 
 @pytest.mark.parametrize("tier", TIERS, indirect=True)
-@pytest.mark.parametrize("tokens", [1, 5, 37])
+@pytest.mark.parametrize("tokens", [1, 5, 8, 37])
 @pytest.mark.parametrize("hidden, dtype, layout", [
     (1025, "float32", "vd"), (3000, "float32", "dv"), (2050, "bfloat16", "dv"), (5001, "bfloat16", "vd"),
     (2500, "float16", "vd")

@@ -99,20 +99,20 @@ func::FuncOp Helpers::dots(const DotShape &shape) {
 
 DotProducts::DotProducts(KernelContext &k, const Tile &tile, const View &hidden, const View &weight, Int row, Int column)
     : k(k), e(k.e), tile(tile), hidden(hidden), weight(weight), row(row), column(column), size(weight.extent(1)),
-      operand(hidden.base.element), copies(k.allocate(weight.base.element, kDotRows * dotCopyStride(size))),
-      sums(k.allocate(e.f32, kDotRows * kDotTokens * e.lanes)) {}
+      registers(e.tier.tileRows * e.tier.panelVectors), flat{4, registers / 4 / 2 * 2}, tall{kDotRows, registers / kDotRows},
+      operand(hidden.base.element),
+      copies(k.allocate(weight.base.element, (hasTallBlocks() ? tall.rows : flat.rows) * dotCopyStride(size))),
+      sums(k.allocate(e.f32, hasTallBlocks() ? tall.rows * kDotTokens * e.lanes : 0)) {}
 
 /// Blocks of sums fill the registers. If they have more rows, hidden states are read less often; if
 /// they have more tokens, rows are. So one block for all tokens is best if there are so few.
 void DotProducts::emit() {
-  const int64_t registers = e.tier.tileRows * e.tier.panelVectors;
-  const Block flat{4, std::max<int64_t>(2, (registers - 4) / 4)}, tall{kDotRows, (registers - 4) / kDotRows};
   auto inBlocks = [&](Block block) {
     Int whole = tile.columns / block.rows;
     e.loop(whole, [&](Int number) { rows(number * block.rows, block); });
     e.loop(whole * block.rows, tile.columns, e.integer(1), [&](Int line) { rows(line, {1, 1}); });
   };
-  if (tall.tokens < 2)
+  if (!hasTallBlocks())
     return inBlocks(flat);
   e.when(isLess(tile.rows, flat.tokens + 1), [&] { inBlocks(flat); }, [&] { inBlocks(tall); });
 }

@@ -20,6 +20,8 @@ private:
   struct Range {
     Int line, first, count, entry;
   };
+  /// Not with 16 registers: their tall blocks would have one token.
+  bool hasTallBlocks() const { return tall.tokens > 1; }
   void rows(Int line, Block block);
   void multiply(Int line, Place head, Int stride, Block block);
   void tokens(Range range, Place head, Int stride, DotShape shape);
@@ -29,7 +31,9 @@ private:
   const Tile tile;
   const View &hidden, &weight;
   Int row, column;
-  int64_t size; // of the hidden axis
+  int64_t size;      // of the hidden axis
+  int64_t registers; // for sums
+  Block flat, tall;
   mlir::Type operand;
   Place copies, sums; // sums: of each block of tokens, vectors by row and token
 };
