@@ -55,12 +55,12 @@ BufferKey ScheduleBuilder::hiddenOfTerms(const ProjectionProblem &projection) co
 bool ScheduleBuilder::liesOverLogits(const ProjectionProblem &projection) const {
   bool isOneTile = choice.chunk > 0 && choice.chunk <= problem.tiles.TM && problem.facts.tokensAreLanes;
   bool sameBits = projection.operand.getIntOrFloatBitWidth() == projection.storedElement.getIntOrFloatBitWidth();
-  return choice.inPlace() && projection.isReadAgain && (sameBits || isOneTile);
+  return choice.inPlace() && !choice.keepsGradients && projection.isReadAgain && (sameBits || isOneTile);
 }
 
 /// 16-bit gradients of many chunks are summed in f32 first.
 bool ScheduleBuilder::sumsWeight(const ProjectionProblem &projection) const {
-  return projection.wantsWeight && hasManyChunks() && !projection.weightGradient.isF32();
+  return projection.wantsWeight && sumsChunks() && !projection.weightGradient.isF32();
 }
 
 void ScheduleBuilder::declareBuffers() {
@@ -74,7 +74,8 @@ void ScheduleBuilder::declareBuffers() {
     if (copiesWeight(projection))
       declare(weightOf(projection), problem.isSplit() ? Scope::Saved : Scope::Call, Both,
               view({problem.columns, projection.hidden}, projection.operand));
-    declare({BufferRole::PackedRows, projection.name}, Scope::Chunk, packsRowsAgain(projection) ? Both : Forward,
+    bool isOfProducts = projection.wantsWeight && !problem.facts.packsOperands;
+    declare({BufferRole::PackedRows, projection.name}, isOfProducts ? scopeOfProducts() : Scope::Chunk, packsRowsAgain(projection) ? Both : Forward,
             view({kTokens, projection.hidden}, projection.operand,
                  problem.facts.packsOperands && !problem.hasFewTokens() ? Layout::RowPanels : Layout::Strided));
     if (choice.storedVocabSplits > 0 && projection.isReadAgain) {
@@ -103,7 +104,7 @@ void ScheduleBuilder::declareRows(SweepOp sweep, Use use) {
   for (auto [number, pick] : llvm::enumerate(sweep.listPicks())) {
     BufferKey key{BufferRole::RowPick, sweep.getSymName(), static_cast<int64_t>(number)};
     bool isSaved = problem.isSplit() && use == Forward && problem.picksInBackward.contains({sweep.getSymName(), key.number.value()});
-    declare(key, isSaved ? Scope::Saved : Scope::Chunk, isSaved ? Both : use,
+    declare(key, isSaved ? Scope::Saved : scopeOfProducts(), isSaved ? Both : use,
             view({ShapedType::kDynamic, pick.getPlaces()}, Float32Type::get(sweep.getContext()), Layout::ColumnMajor));
   }
 }
@@ -174,7 +175,7 @@ void ScheduleBuilder::declareFacts() {
 }
 
 /// Results of finishes: of the call where the runtime reads them, saved where the backward phase
-/// does, else of a chunk.
+/// does, else as long as products with gradients, which read some of them for sparse terms.
 void ScheduleBuilder::declareKnown() {
   for (FinishOp finish : ProgramOp(problem.program).getBody().getOps<FinishOp>()) {
     bool forward = finish.getPhase() <= Phase::Forward, prologue = finish.getPhase() == Phase::Prologue;
@@ -183,7 +184,7 @@ void ScheduleBuilder::declareKnown() {
       bool saved = problem.isSplit() && forward && problem.knownInBackward.contains(result);
       Scope scope = saved                                              ? Scope::Saved
                           : prologue || problem.knownOfCall.contains(result) ? Scope::Call
-                                                                             : Scope::Chunk;
+                                                                             : scopeOfProducts();
       Use use = !problem.isSplit() || saved ? Both : forward ? Forward : Backward;
       SmallVector<int64_t, 2> extents{ShapedType::kDynamic};
       if (std::optional<int64_t> places = problem.placesOf(finish))
@@ -209,7 +210,7 @@ void ScheduleBuilder::declareGradients() {
     if (!projection.wantsHidden && !projection.wantsWeight)
       continue;
     bool isSaved = problem.isFactored() && problem.isSplit();
-    declare({BufferRole::LogitGradient, projection.name}, isSaved ? Scope::Saved : Scope::Chunk, isSaved ? Both : use,
+    declare({BufferRole::LogitGradient, projection.name}, isSaved ? Scope::Saved : scopeOfProducts(), isSaved ? Both : use,
             view({kTokens, problem.columns}, projection.operand, logitLayout()));
     if (liesOverLogits(projection))
       last().alias = numbers.at({BufferRole::Stored, projection.name, -1});
@@ -219,10 +220,10 @@ void ScheduleBuilder::declareGradients() {
       declare({BufferRole::HiddenGradient, projection.name}, Scope::Output, use,
               view({kTokens, projection.hidden}, projection.hiddenGradient));
     if (sumsHidden(projection))
-      declare({BufferRole::HiddenSum, projection.name}, Scope::Chunk, use, view({kTokens, hiddenSumColumns(projection)}, f32));
+      declare({BufferRole::HiddenSum, projection.name}, scopeOfProducts(), use, view({kTokens, hiddenSumColumns(projection)}, f32));
     if (projection.wantsWeight) {
       if (problem.facts.packsOperands)
-        declare({BufferRole::PackedColumns, projection.name}, Scope::Chunk, use,
+        declare({BufferRole::PackedColumns, projection.name}, scopeOfProducts(), use,
                 view({kTokens, projection.hidden}, projection.operand, Layout::ColumnPanels));
       if (problem.isFactored())
         declare({BufferRole::ScaledHidden, projection.name}, Scope::Chunk, use,

@@ -116,6 +116,10 @@ private:
     for (bool hasParts : {true, false})
       if (keeps && (!problem.isSplit() || problem.isFactored()) && (!hasParts || problem.hasHiddenParts(problem.mostTokensAlike())))
         shapes.push_back({0, 0, all, 0, hasParts}); // gradients in the place of the stored logits
+    if (keepsLessThanLogits())
+      for (bool hasParts : {true, false})
+        if (!hasParts || problem.hasHiddenParts(problem.mostTokensAlike()))
+          shapes.push_back({0, 0, all, 0, hasParts, /*keepsGradients=*/true});
     if (problem.isFactored())
       return shapes;
     // Stored from forward to backward, all or a part of the vocabulary, with gradients beside them:
@@ -134,6 +138,15 @@ private:
     for (int64_t group : any)
       shapes.push_back({0, 0, 0, group}); // logits computed again
     return shapes;
+  }
+
+  /// Whether gradients of logits of all tokens, beside the logits of a chunk, may take less memory
+  /// than the logits of all tokens. A gradient that waits for what reaches the loss keeps none.
+  bool keepsLessThanLogits() const {
+    auto isSmaller = [](const ProjectionProblem &projection) {
+      return projection.isReadAgain && projection.operand.getIntOrFloatBitWidth() < projection.storedElement.getIntOrFloatBitWidth();
+    };
+    return !problem.forwardSweeps.empty() && !problem.isSplit() && !problem.isFactored() && llvm::any_of(problem.projections, isSmaller);
   }
 
   int64_t bytes(const Choice &choice, int64_t count) const { return ScheduleBuilder(problem, choice).workspace(count); }
@@ -165,7 +178,7 @@ private:
     for (int64_t growth : {kGrowth, int64_t(1)}) {
       auto fits = [&](int64_t chunk) { return bytes(withChunk(choice, chunk), tokens * growth) <= budget; };
       int64_t unit = problem.chunkUnit(), chunk = largest(unit, std::max<int64_t>(tokens, unit), fits);
-      if (chunk == 0)
+      if (chunk == 0 || (choice.keepsGradients && chunk <= problem.mostFewTokens())) // each chunk packs the whole head
         continue;
       // As many chunks as it takes, but all about the same size: each of them reads the head and
       // adds to its gradient.

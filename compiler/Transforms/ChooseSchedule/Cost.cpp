@@ -4,13 +4,11 @@
 using namespace mlir;
 using namespace logitile;
 
-/// How much longer logits of a group of vocabulary splits take because there are too few tasks for
-/// the units.
-double ScheduleBuilder::idleFactor(int64_t tokens) const {
-  if (choice.inPlace())
-    return 1;
+/// How much longer logits of 'vocabSplits' vocabulary splits take because there are too few tasks
+/// for the units.
+double ScheduleBuilder::idleFactor(int64_t vocabSplits, int64_t tokens) const {
   int64_t units = problem.machine.units, chunk = choice.chunk == 0 ? tokens : chunkTokens(tokens, choice.chunk, problem.panelWidth);
-  int64_t tasks = choice.group * std::max<int64_t>(1, llvm::divideCeil(chunk, problem.tiles.TM));
+  int64_t tasks = vocabSplits * std::max<int64_t>(1, llvm::divideCeil(chunk, problem.tiles.TM));
   return static_cast<double>(llvm::divideCeil(tasks, units) * units) / tasks;
 }
 
@@ -31,15 +29,18 @@ double ScheduleBuilder::seconds(int64_t tokens, const Machine &machine) const {
   double contraction = 2.0 * tokens * problem.columns; // flops for each hidden entry
   double tile = 4.0 * tokens * problem.columns;        // bytes of one pass over f32 logits
   const int64_t sweeps = this->sweeps();
-  int64_t chunk = choice.chunk == 0 ? tokens : chunkTokens(tokens, choice.chunk, problem.panelWidth);
   double flops = 0, bytes = 0;
   for (const ProjectionProblem &projection : problem.projections) {
     double rate = projection.operand.isF32() ? 1.0 : machine.speedOf16Bit;
-    double made = timesProjected(projection), first = std::min(made, 1.0), again = (made - first) * idleFactor(tokens);
+    double made = timesProjected(projection), first = std::min(made, 1.0), again = made - first;
+    if (!choice.inPlace())
+      again *= idleFactor(choice.group, tokens);
+    if (choice.keepsGradients) // chunks may be small
+      first *= idleFactor(problem.vocabSplits, tokens);
     double contractions = (projection.wantsHidden ? 1 : 0) + (projection.wantsWeight ? 1 : 0);
     double waits = 0;
     if (projection.wantsHidden)
-      waits = problem.hiddenWaits(projection, chunk, hiddenParts(projection)) - 1;
+      waits = problem.hiddenWaits(projection, tokensOfProduct(tokens), hiddenParts(projection)) - 1;
     flops += contraction * projection.hidden * (first + again + contractions + waits) / rate;
     // Stored logits are written once and read by every later pass; gradients are written, and read
     // by each contraction.
@@ -48,7 +49,7 @@ double ScheduleBuilder::seconds(int64_t tokens, const Machine &machine) const {
     if (problem.isFactored()) // the first sweep writes gradients
       bytes += tile * (1 + contractions);
     int64_t chunks = choice.chunk == 0 ? 1 : choice.chunk < 0 ? -choice.chunk : llvm::divideCeil(std::max<int64_t>(tokens, 1), choice.chunk);
-    if (projection.wantsWeight) // read and written by every chunk but the first
+    if (projection.wantsWeight && sumsChunks()) // read and written by every chunk but the first
       bytes += 8.0 * problem.columns * projection.hidden * (chunks - 1) +
                (sumsWeight(projection) ? 6.0 * problem.columns * projection.hidden : 0);
     bytes += static_cast<double>(chunks) * problem.columns * projection.hidden * 4; // the head, once for each chunk and pass

@@ -76,6 +76,10 @@ LogicalResult ScheduleBuilder::emit(int64_t first, int64_t end) {
   }
   emitBackward(b);
   b.setInsertionPointToEnd(&run.getBody().front());
+  if (choice.keepsGradients) {
+    emitPackedColumns(b);
+    emitContractions(b, "", /*whole=*/true, Accumulate::Never);
+  }
   emitEnd(b);
   return failure(lacksTemplate);
 }
@@ -274,9 +278,8 @@ void ScheduleBuilder::emitBackward(OpBuilder &b) {
     emitSweep(b, sweep, /*makesStored=*/false);
     emitFinishes(b, sweep, Phase::Backward);
   }
-  for (const ProjectionProblem &projection : problem.projections)
-    if (projection.wantsWeight && problem.facts.packsOperands)
-      emitPack(b, projection, /*rows=*/false, "");
+  if (!choice.keepsGradients)
+    emitPackedColumns(b);
   for (const ProjectionProblem &projection : problem.projections)
     if (projection.wantsWeight && problem.isFactored())
       emitScale(b, projection);
@@ -297,6 +300,13 @@ void ScheduleBuilder::emitBackward(OpBuilder &b) {
     }
 }
 
+/// Hidden states for the gradients of heads, on targets that pack operands.
+void ScheduleBuilder::emitPackedColumns(OpBuilder &b) {
+  for (const ProjectionProblem &projection : problem.projections)
+    if (projection.wantsWeight && problem.facts.packsOperands)
+      emitPack(b, projection, /*rows=*/false, "");
+}
+
 void ScheduleBuilder::emitGradient(OpBuilder &b) {
   if (!problem.gradient)
     return;
@@ -306,7 +316,8 @@ void ScheduleBuilder::emitGradient(OpBuilder &b) {
   }
   if (choice.inPlace()) {
     emitGradientPart(b, "", /*stored=*/true, 0, problem.vocabSplits);
-    emitContractions(b, "", /*whole=*/true, Accumulate::Never);
+    if (!choice.keepsGradients)
+      emitContractions(b, "", /*whole=*/true, Accumulate::Never);
     return;
   }
   // In groups of vocabulary splits: those that are stored, then the others.
@@ -428,7 +439,7 @@ void ScheduleBuilder::emitContractions(OpBuilder &b, StringRef suffix, bool whol
       op.setAlgorithm(weightAlgorithm(projection));
       op.setInput(projection.name);
       bool accumulates = problem.request.getAccumulate();
-      op.setAccumulate(accumulates ? Accumulate::Always : hasManyChunks() ? Accumulate::Tokens : Accumulate::Never);
+      op.setAccumulate(accumulates ? Accumulate::Always : sumsChunks() ? Accumulate::Tokens : Accumulate::Never);
     }
   }
 }

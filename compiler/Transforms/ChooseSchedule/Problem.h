@@ -116,6 +116,7 @@ struct Choice {
   int64_t storedVocabSplits = 0; // logits of vocabulary splits 0 to storedVocabSplits (exclusive) are stored
   int64_t group = 0;           // vocabulary splits whose gradient is computed at a time; 0: all, in the place of the stored logits
   bool hasParts = false;       // gradients of hidden states are computed in parts of the vocabulary
+  bool keepsGradients = false; // gradients of logits are kept for all tokens, and multiplied after the last chunk
 
   bool inPlace() const { return group == 0; }
 };
@@ -160,11 +161,11 @@ private:
   ViewType view(llvm::ArrayRef<int64_t> dims, mlir::Type element, Layout layout = Layout::Strided) const;
   int64_t scratchBytes() const;
   double seconds(int64_t tokens, const Machine &machine) const;
-  double headSeconds(int64_t chunks, const Machine &machine) const;
+  double headSeconds(double chunks, double products, const Machine &machine) const;
   double pageSeconds(const Machine &machine) const;
   double lossSeconds(int64_t tokens, const Machine &machine) const;
   int64_t sweeps() const;
-  double idleFactor(int64_t tokens) const;
+  double idleFactor(int64_t vocabSplits, int64_t tokens) const;
   double timesProjected(const ProjectionProblem &projection) const;
 
   // ---- tiles (Tiles.cpp)
@@ -209,6 +210,7 @@ private:
   void emitGradient(mlir::OpBuilder &b);
   void emitGradientPart(mlir::OpBuilder &b, llvm::StringRef suffix, bool stored, int64_t first, int64_t end);
   void emitHiddenParts(mlir::OpBuilder &b, const ProjectionProblem &projection);
+  void emitPackedColumns(mlir::OpBuilder &b);
   void emitContractions(mlir::OpBuilder &b, llvm::StringRef suffix, bool whole, Accumulate accumulate);
   void emitEnd(mlir::OpBuilder &b);
   void emitBuffers(mlir::OpBuilder &b);
@@ -231,6 +233,12 @@ private:
   bool packsRowsAgain(const ProjectionProblem &projection) const;
   BufferKey hiddenOfTerms(const ProjectionProblem &projection) const;
   BufferKey hiddenOfWeight(const ProjectionProblem &projection) const;
+  /// How long what the products with gradients of logits read is kept.
+  Scope scopeOfProducts() const { return choice.keepsGradients ? Scope::Call : Scope::Chunk; }
+  /// The tokens of one product with gradients of logits.
+  int64_t tokensOfProduct(int64_t tokens) const {
+    return choice.keepsGradients || !hasManyChunks() ? tokens : chunkTokens(tokens, choice.chunk, problem.panelWidth);
+  }
   /// The layout of buffers with one value for each pair of token and vocabulary entry.
   Layout logitLayout() const { return problem.facts.tokensAreLanes ? Layout::ColumnMajor : Layout::Strided; }
   bool liesOverLogits(const ProjectionProblem &projection) const;
@@ -238,6 +246,8 @@ private:
   BufferKey weightOf(const ProjectionProblem &projection) const;
   mlir::Type weightElement(const ProjectionProblem &projection) const;
   bool hasManyChunks() const { return choice.chunk != 0; }
+  /// Whether gradients of weights are sums over the chunks of tokens.
+  bool sumsChunks() const { return hasManyChunks() && !choice.keepsGradients; }
 
   const Problem &problem;
   Choice choice;

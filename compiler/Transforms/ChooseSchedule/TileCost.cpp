@@ -19,12 +19,13 @@ double ScheduleBuilder::pageSeconds(const Machine &machine) const {
   return machine.pageRate > 0 ? bytes / machine.pageRate : 0;
 }
 
-/// Traffic of the head and its gradient in all passes, in place of the 4 bytes of each chunk that
+/// Traffic of the head and its gradient in all passes, 'products' of them by products with
+/// gradients of logits, in place of the 4 bytes of each chunk that
 /// schedules are compared by.
-double ScheduleBuilder::headSeconds(int64_t chunks, const Machine &machine) const {
+double ScheduleBuilder::headSeconds(double chunks, double products, const Machine &machine) const {
   double bytes = 0;
   for (const ProjectionProblem &projection : problem.projections) {
-    double passes = timesProjected(projection) + (projection.wantsHidden ? 1 : 0);
+    double passes = timesProjected(projection) + (projection.wantsHidden ? products / chunks : 0);
     Type element = weightElement(projection);
     if (auto rounded = dyn_cast<RoundedType>(element))
       element = rounded.getMemory();
@@ -46,8 +47,8 @@ double ScheduleBuilder::predictedSeconds(int64_t tokens, const Machine &machine)
   tokens = std::max<int64_t>(tokens, 1);
   int64_t chunk = choice.chunk == 0 ? tokens : chunkTokens(tokens, choice.chunk, problem.panelWidth);
   int64_t chunks = llvm::divideCeil(tokens, chunk), groups = choice.inPlace() ? 1 : llvm::divideCeil(problem.vocabSplits, choice.group);
-  int64_t columns = llvm::divideCeil(problem.columns, groups);
-  double seconds = this->seconds(tokens, machine) + headSeconds(chunks, machine) + lossSeconds(tokens, machine) + pageSeconds(machine);
+  int64_t columns = llvm::divideCeil(problem.columns, groups), rows = tokensOfProduct(tokens), products = llvm::divideCeil(tokens, rows);
+  double seconds = this->seconds(tokens, machine) + headSeconds(chunks, products, machine) + lossSeconds(tokens, machine) + pageSeconds(machine);
   const double slower = problem.hasFewTokens() ? 1 / machine.fewTokensShare - 1 : 0;
   auto add = [&](const TiledContraction &contraction, double times) {
     double ideal = idealSeconds(contraction, machine);
@@ -61,19 +62,19 @@ double ScheduleBuilder::predictedSeconds(int64_t tokens, const Machine &machine)
     add(project, chunks * timesProjected(projection));
     if (projection.wantsHidden) {
       HiddenTile tile = hiddenTile(projection);
-      TiledContraction hidden{chunk, projection.hidden, columns, tile.tokens, tile.hidden, depthOf(tiles.TKhidden, projection.operand),
+      TiledContraction hidden{rows, projection.hidden, columns, tile.tokens, tile.hidden, depthOf(tiles.TKhidden, projection.operand),
                               bytes};
       hidden.rowsTogether = problem.target->blocksTogether(hiddenAlgorithm(projection));
       if (problem.facts.hasFixedTiles)
         hidden.tasks = machine.units; // waits are part of what schedules are compared by
-      add(hidden, static_cast<double>(chunks) * groups);
+      add(hidden, static_cast<double>(products) * groups);
     }
     if (projection.wantsWeight) {
       WeightTile tile = weightTile(projection);
-      TiledContraction weight{columns, projection.hidden, chunk, tile.columns, tile.hidden, depthOf(tiles.TKweight, projection.operand),
+      TiledContraction weight{columns, projection.hidden, rows, tile.columns, tile.hidden, depthOf(tiles.TKweight, projection.operand),
                               bytes};
       weight.rowsTogether = problem.target->blocksTogether(weightAlgorithm(projection));
-      add(weight, static_cast<double>(chunks) * groups);
+      add(weight, static_cast<double>(products) * groups);
     }
   }
   return seconds;
