@@ -24,6 +24,7 @@ struct Product {
 struct LogitTiles {
   llvm::SmallVector<mlir::Type, 2> operands; // of each projection
   int64_t count = 1;                         // of the tiles that a kernel holds at a time, those of Dense inputs among them
+  int64_t columns = 0;                       // of each of them
   bool drawsRandomNumbers = false;
 };
 /// The most columns that each of these tiles may have, and the reason: what needs the registers.

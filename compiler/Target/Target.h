@@ -107,6 +107,8 @@ public:
   virtual Algorithm productAlgorithm(const Product &product) const;
   /// The most columns that tiles of logits may have.
   virtual ColumnLimit limitLogitColumns(const LogitTiles &tiles) const;
+  /// The share of the rate of products that those of logits reach in such tiles.
+  virtual double rateShareOfLogits(const LogitTiles &tiles) const;
   /// The number of columns of tiles of a gradient with 'hidden' hidden entries; at most 'most'.
   virtual int64_t gradientColumns(mlir::Type operand, int64_t hidden, int64_t most) const;
   /// Steps of a block of the shared axis, where the tiles of a schedule have 'steps'.

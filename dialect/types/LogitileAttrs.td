@@ -138,6 +138,7 @@ def Logitile_Purpose
            Logitile_Case<"Reference", 11, "reference", "the exponent reference of stored exponentials, from the logits of the first columns">,
            Logitile_Case<"Repair", 12, "repair", "recomputes the stored gradients of tokens whose reference was too low">,
            Logitile_Case<"Scale", 13, "scale", "hidden states of the tokens that count, each times a factor of its token">,
+           Logitile_Case<"Project", 14, "project", "the logits of one projection, for sweeps that read them">,
 ]>;
 def Logitile_PurposeAttr : Logitile_EnumAttr<Logitile_Purpose, "purpose">;
 

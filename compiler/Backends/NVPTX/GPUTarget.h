@@ -20,6 +20,7 @@ public:
   std::vector<std::pair<std::string_view, double>> chipFigures() const override;
   Algorithm productAlgorithm(const Product &product) const override;
   ColumnLimit limitLogitColumns(const LogitTiles &tiles) const override;
+  double rateShareOfLogits(const LogitTiles &tiles) const override;
   int64_t gradientColumns(mlir::Type operand, int64_t hidden, int64_t most) const override;
   int64_t blocksTogether(Algorithm algorithm) const override;
   mlir::Value approximateExp2(mlir::ImplicitLocOpBuilder &b, mlir::Value x) const override;

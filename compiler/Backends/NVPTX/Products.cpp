@@ -6,6 +6,7 @@
 #include "mlir/IR/BuiltinTypes.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
+#include <cmath>
 using namespace mlir;
 using namespace logitile;
 using namespace logitile::cuda;
@@ -48,6 +49,22 @@ ColumnLimit GPUTarget::limitLogitColumns(const LogitTiles &tiles) const {
   if (llvm::any_of(tiles.operands, [](Type operand) { return operand.isF32(); }))
     return {tiles.count > 1 ? 64 : kMostColumnsOfF32, "float32 is multiplied"};
   return tiles.drawsRandomNumbers ? ColumnLimit{128, "random numbers are drawn"} : ColumnLimit();
+}
+
+/// Tensor cores wait for shared memory where a warp, or a warpgroup, multiplies a small block:
+/// bench/sass_model.py predicts 0.61 of the peak for blocks of 32 x 32 on an a100, which would take
+/// all of the shared memory's rate, and 0.8 for 64 x 128 on an h100. Planes of f32 are read once
+/// for two products.
+double GPUTarget::rateShareOfLogits(const LogitTiles &tiles) const {
+  constexpr double kSharedBytes = 0.61 * 128; // a cycle
+  if (areFloats(tiles.operands))
+    return 1;
+  double rows = kWarpgroupRows, columns = static_cast<double>(tiles.columns);
+  if (!hasWarpgroups())
+    rows = columns = std::sqrt(static_cast<double>(kWarp * sumsOfThread(tiles.count, tiles.drawsRandomNumbers, gpu.info()) / tiles.count));
+  double bytes = 2 * (rows + columns), operations = 2 * rows * columns; // for each step of the hidden axis
+  double perCycle = gpu.chip->tensorRate / (gpu.chip->multiprocessors * gpu.chip->hertz);
+  return std::min(1.0, operations / perCycle / (bytes / kSharedBytes));
 }
 
 /// Warpgroups take fewer columns than the table has where the hidden axis then fills its tiles

@@ -72,6 +72,10 @@ int64_t bytesOfPlanes(int64_t entries, int64_t depth) {
   return kPlanes * kPlaneBytes * entries * depth;
 }
 
+int64_t sumsOfThread(int64_t tiles, bool drawsRandomNumbers, const GpuInfo &gpu) {
+  return tiles == 1 && !drawsRandomNumbers ? gpu.sumsPerThread : kElementsPerThread;
+}
+
 int64_t blocksTogether(Algorithm algorithm) { return algorithm == Algorithm::WgmmaPairs ? kBlocksOfPair : 1; }
 int64_t blocksTogether(KernelOp kernel) {
   return logitile::blocksTogether(kernel, [](Algorithm algorithm) { return blocksTogether(algorithm); });
@@ -88,9 +92,7 @@ struct Extents {
 
   /// Of a thread, at most, of all tiles together.
   int64_t elements(const GpuInfo &gpu) const {
-    if (!hasProducts)
-      return kElementsWithoutProducts;
-    return values == 1 && !drawsNumbers ? gpu.sumsPerThread : kElementsPerThread;
+    return hasProducts ? sumsOfThread(values, drawsNumbers, gpu) : kElementsWithoutProducts;
   }
 };
 bool isWhole(Type type) {

@@ -52,6 +52,8 @@ struct Sharing {
   bool haveWarpsStates() const { return isFragments && warpColumns == 1 && blockRows() <= kWarp; }
 };
 
+/// The most sums of products of a thread, in a kernel that holds so many tiles at a time.
+int64_t sumsOfThread(int64_t tiles, bool drawsRandomNumbers, const GpuInfo &gpu);
 /// The algorithm of a product; none for other ops.
 std::optional<Algorithm> algorithmOf(mlir::Operation *op);
 /// Whether 'op' is a product of warpgroups.

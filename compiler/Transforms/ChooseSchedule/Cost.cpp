@@ -24,6 +24,13 @@ double ScheduleBuilder::timesProjected(const ProjectionProblem &projection) cons
   return sweeps == 0 ? 0 : 1 + (1 - stored) * (projection.isReadAgain ? sweeps - 1 : 0);
 }
 
+/// Bytes for each entry of a head: it is read once for each chunk and pass, of two passes. The
+/// second of them is that of products.
+double ScheduleBuilder::headBytes(int64_t chunks) const {
+  constexpr double kEntry = 2;
+  return kEntry * static_cast<double>(chunks + (choice.keepsGradients ? 1 : chunks));
+}
+
 double ScheduleBuilder::seconds(int64_t tokens, const Machine &machine) const {
   double stored = static_cast<double>(choice.storedVocabSplits) / problem.vocabSplits;
   double contraction = 2.0 * tokens * problem.columns; // flops for each hidden entry
@@ -32,7 +39,10 @@ double ScheduleBuilder::seconds(int64_t tokens, const Machine &machine) const {
   double flops = 0, bytes = 0;
   for (const ProjectionProblem &projection : problem.projections) {
     double rate = projection.operand.isF32() ? 1.0 : machine.speedOf16Bit;
-    double made = timesProjected(projection), first = std::min(made, 1.0), again = made - first;
+    double made = timesProjected(projection), first = std::min(made, 1.0), again = (made - first) * problem.slowdownOfLogits;
+    first *= problem.tilesApart ? stored + (1 - stored) * problem.slowdownOfLogits : problem.slowdownOfLogits;
+    if (problem.tilesApart) // the first sweep reads them
+      bytes += tile * stored;
     if (!choice.inPlace())
       again *= idleFactor(choice.group, tokens);
     if (choice.keepsGradients) // chunks may be small
@@ -52,7 +62,7 @@ double ScheduleBuilder::seconds(int64_t tokens, const Machine &machine) const {
     if (projection.wantsWeight && sumsChunks()) // read and written by every chunk but the first
       bytes += 8.0 * problem.columns * projection.hidden * (chunks - 1) +
                (sumsWeight(projection) ? 6.0 * problem.columns * projection.hidden : 0);
-    bytes += static_cast<double>(chunks) * problem.columns * projection.hidden * 4; // the head, once for each chunk and pass
+    bytes += headBytes(chunks) * problem.columns * projection.hidden;
     if (hiddenParts(projection) > 1) // written and read
       bytes += 8.0 * tokens * hiddenSumColumns(projection);
     if (!choice.inPlace() && projection.wantsHidden) // sums of hidden gradients, for each group of vocabulary splits

@@ -233,6 +233,25 @@ void ScheduleBuilder::emitScale(OpBuilder &b, const ProjectionProblem &projectio
           {"scaled", {BufferRole::ScaledHidden, projection.name}}});
 }
 
+/// The logits of one projection, before the sweep that reads them.
+void ScheduleBuilder::emitProject(OpBuilder &b, const ProjectionProblem &projection, StringRef suffix) {
+  const TileSizes &tiles = *problem.tilesApart;
+  LaunchOp op = launch(b, "project_" + projection.name + suffix, Purpose::Project,
+                       {{"TM", number(tiles.TM)},
+                        {"TN", number(tiles.TN)},
+                        {"TK", number(depthOf(tiles.TKproject, projection.operand))},
+                        {"D", number(projection.hidden)},
+                        {"in", type(weightElement(projection))},
+                        {"op", type(projection.operand)},
+                        {"acc", type(b.getF32Type())}},
+                       {{"hidden", {BufferRole::PackedRows, projection.name}},
+                        {"weight", weightOf(projection)},
+                        {"stored", {BufferRole::Stored, projection.name}}});
+  op.setAlgorithm(apartAlgorithm(projection));
+  if (choice.storedVocabSplits < problem.vocabSplits)
+    op.setVocabSplits(ArrayRef<int64_t>{0, choice.storedVocabSplits});
+}
+
 /// Over the vocabulary splits that are stored, and over those that are not.
 void ScheduleBuilder::emitSweep(OpBuilder &b, SweepOp sweep, bool makesStored) {
   Attribute f32 = type(b.getF32Type());
@@ -240,15 +259,20 @@ void ScheduleBuilder::emitSweep(OpBuilder &b, SweepOp sweep, bool makesStored) {
   for (bool stored : {true, false}) {
     if (stored ? !hasStored : !hasRest)
       continue;
-    bool projects = !stored || makesStored;
+    StringRef suffix = stored && hasRest ? "_stored" : "";
+    bool isApart = stored && makesStored && problem.tilesApart;
+    for (const ProjectionProblem &projection : problem.projections)
+      if (isApart)
+        emitProject(b, projection, suffix);
+    bool projects = !stored || (makesStored && !isApart);
     int64_t rows = projects ? problem.tiles.TM : rowsOfStored(), columns = projects ? problem.tiles.TN : columnsOfStored();
     SmallVector<std::pair<StringRef, Attribute>> values{
         {"TM", number(rows)}, {"TN", number(columns)}, {"TK", number(projectDepth())}, {"GROUP", number(groupOf(sweep))}, {"acc", f32}};
-    LaunchOp op = launch(b, sweep.getSymName() + (stored && hasRest ? "_stored" : ""), Purpose::Sweep, values);
+    LaunchOp op = launch(b, sweep.getSymName() + suffix, Purpose::Sweep, values);
     if (projects)
       op.setAlgorithm(projectAlgorithm());
     op.setSweepAttr(symbolOf(sweep));
-    op.setStore(stored && makesStored);
+    op.setStore(stored && projects);
     if (hasStored && hasRest)
       op.setVocabSplits(ArrayRef<int64_t>{stored ? 0 : choice.storedVocabSplits, stored ? choice.storedVocabSplits : problem.vocabSplits});
   }

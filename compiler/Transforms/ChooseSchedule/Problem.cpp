@@ -113,14 +113,41 @@ static int64_t tilesAtATime(ProgramOp program, RequestAttr request) {
   return std::max<int64_t>(request.getProjections().size() + dense.size(), 1);
 }
 
-/// How wide tiles of logits may be, of which kernels hold so many.
-static ColumnLimit columnLimit(const Problem &problem, int64_t tilesAtATime) {
+/// The tiles of logits of kernels that hold so many tiles at a time.
+static LogitTiles logitTiles(const Problem &problem, int64_t tilesAtATime) {
   LogitTiles tiles;
   tiles.count = tilesAtATime;
   for (ProjectionAttr projection : problem.request.getProjections())
     tiles.operands.push_back(projection.getElement());
+  tiles.columns = problem.tiles.TN;
   tiles.drawsRandomNumbers = ProgramOp(problem.program).walk([](UniformOp) { return WalkResult::interrupt(); }).wasInterrupted();
-  return problem.target->limitLogitColumns(tiles);
+  return tiles;
+}
+
+/// The logits of several projections are made apart if that saves more than reading them in the
+/// first sweep takes. All of them have to be stored as they are.
+void Problem::compareApart(int64_t tilesAtATime) {
+  if (!facts.hasFixedTiles || tilesAtATime == 1 || projections.empty())
+    return;
+  std::string error;
+  std::optional<TileSizes> apart = findTileSizes(*target, 1, {}, error);
+  if (!apart)
+    return;
+  LogitTiles together = logitTiles(*this, tilesAtATime), alone = together;
+  alone.count = 1;
+  alone.drawsRandomNumbers = false;
+  apart->TN = std::min(apart->TN, target->limitLogitColumns(alone).most);
+  alone.columns = apart->TN;
+  slowdownOfLogits = std::max(1.0, target->rateShareOfLogits(alone) / target->rateShareOfLogits(together));
+  double saved = 0, paid = 0; // seconds for each token and vocabulary entry
+  for (const ProjectionProblem &projection : projections) {
+    double rate = machine.flops * (projection.operand.isF32() ? 1 : machine.speedOf16Bit);
+    saved += 2.0 * projection.hidden / rate * (slowdownOfLogits - 1);
+    paid += 4 / machine.memoryRate;
+  }
+  auto isStored = [](const ProjectionProblem &projection) { return projection.isReadAgain && projection.storedElement.isF32(); };
+  if (saved > paid && !isFactored() && !forwardSweeps.empty() && llvm::all_of(projections, isStored))
+    tilesApart = apart;
 }
 
 /// Elements as kernels read them from memory.
@@ -155,7 +182,7 @@ void Problem::splitVocabulary(int64_t finer) {
   // that wait shorter.
   const int64_t most = facts.isFilledByOneVocabSplit ? 64 : 128;
   int64_t wanted = std::clamp<int64_t>(4 * machine.units, kLeast, most);
-  int64_t unit = std::lcm(tiles.TN, weightRows());
+  int64_t unit = std::lcm(std::lcm(tiles.TN, weightRows()), tilesApart ? tilesApart->TN : 1);
   if (facts.isFilledByOneVocabSplit) {
     vocabSplit = llvm::alignTo(llvm::divideCeil(columns, finer * wanted), unit);
   } else {
@@ -186,7 +213,7 @@ FailureOr<Problem> Problem::get(ProgramOp program, RequestAttr request, int64_t 
   if (!tiles)
     return program.emitOpError() << error;
   problem.tiles = *tiles;
-  ColumnLimit limit = columnLimit(problem, atATime);
+  ColumnLimit limit = problem.target->limitLogitColumns(logitTiles(problem, atATime));
   if (wanted.contains("TN") && problem.tiles.TN > limit.most)
     return program.emitOpError() << "cannot have tiles of TN=" << problem.tiles.TN << " columns: where " << StringRef(limit.reason) << " on '"
                                  << problem.target->name() << "', registers have room for " << limit.most
@@ -195,7 +222,6 @@ FailureOr<Problem> Problem::get(ProgramOp program, RequestAttr request, int64_t 
   problem.panelWidth = problem.facts.memory.panelWidth;
 
   problem.columns = program.getWidth();
-  problem.splitVocabulary(finer);
 
   SweepOp referenceSweep = findReferenceSweep(program);
   for (Operation &op : program.getBody().front()) {
@@ -245,6 +271,8 @@ FailureOr<Problem> Problem::get(ProgramOp program, RequestAttr request, int64_t 
     part.storedElement = storedElement(problem, part);
     problem.projections.push_back(part);
   }
+  problem.compareApart(atATime);
+  problem.splitVocabulary(finer);
   problem.collectReads();
   for (StringRef name : used)
     if (llvm::none_of(problem.projections, [&](const ProjectionProblem &projection) { return projection.name == name; }))

@@ -36,6 +36,11 @@ struct Problem {
   TileSizes tiles;
   int64_t panelWidth = 1;
   int64_t columns = 0, vocabSplit = 1, vocabSplits = 1; // vocabulary entries, entries of a vocabulary split, number of vocabulary splits
+  /// Tiles of the kernels that make the logits of one projection, as the table has them. Such a
+  /// kernel stores logits, and the first sweep reads them. None if one kernel makes the logits of
+  /// all projections in the first sweep.
+  std::optional<TileSizes> tilesApart;
+  double slowdownOfLogits = 1; // how much longer products of logits take in narrower tiles than those of one projection
   int64_t leastGroup = 1; // fewest vocabulary splits whose gradient is computed at a time
   llvm::SmallVector<ProjectionProblem> projections;
   llvm::SmallVector<SweepOp> forwardSweeps, backwardSweeps;
@@ -76,7 +81,7 @@ struct Problem {
   }
   /// The vocabulary entries that one tile of a weight's gradient has: as many as a tile of logits,
   /// or fewer if the target's limit is lower.
-  int64_t weightRows() const { return std::min(tiles.TN, facts.mostWeightRows); }
+  int64_t weightRows() const { return std::min(tilesApart ? tilesApart->TN : tiles.TN, facts.mostWeightRows); }
   /// The factor by which a gradient of hidden states takes longer because its tasks are not a
   /// multiple of the device's units, so that some units idle. 'tokens' and 'parts' determine the
   /// number of tasks.
@@ -96,6 +101,9 @@ struct Problem {
   bool raisesReferences(FinishOp finish) const;
   /// The number of places of the list that 'finish' returns; none if it returns no list.
   std::optional<int64_t> placesOf(FinishOp finish) const;
+  /// Sets 'tilesApart' and 'slowdownOfLogits' for a program whose kernels hold so many tiles of
+  /// logits and of Dense inputs at a time.
+  void compareApart(int64_t tilesAtATime);
   /// Sets the members that describe vocabulary splits. 'finer' is as in 'get'.
   void splitVocabulary(int64_t finer);
   /// Sets 'inputs', 'knownOfCall', 'knownInBackward' and 'picksInBackward'.
@@ -161,7 +169,8 @@ private:
   ViewType view(llvm::ArrayRef<int64_t> dims, mlir::Type element, Layout layout = Layout::Strided) const;
   int64_t scratchBytes() const;
   double seconds(int64_t tokens, const Machine &machine) const;
-  double headSeconds(double chunks, double products, const Machine &machine) const;
+  double headBytes(int64_t chunks) const;
+  double headSeconds(int64_t chunks, int64_t products, const Machine &machine) const;
   double pageSeconds(const Machine &machine) const;
   double lossSeconds(int64_t tokens, const Machine &machine) const;
   int64_t sweeps() const;
@@ -190,6 +199,8 @@ private:
   /// \param sharesOperands whether the blocks of a cluster may share operands. This needs a kernel
   /// in which every block computes its tile.
   Algorithm projectAlgorithm(bool sharesOperands = true) const;
+  /// Of the logits of one projection, in tiles of their own.
+  Algorithm apartAlgorithm(const ProjectionProblem &projection) const;
   Algorithm hiddenAlgorithm(const ProjectionProblem &projection) const;
   Algorithm weightAlgorithm(const ProjectionProblem &projection) const;
 
@@ -204,6 +215,7 @@ private:
   void emitPack(mlir::OpBuilder &b, const ProjectionProblem &projection, bool rows, llvm::StringRef suffix);
   void emitReference(mlir::OpBuilder &b);
   void emitSweep(mlir::OpBuilder &b, SweepOp sweep, bool makesStored);
+  void emitProject(mlir::OpBuilder &b, const ProjectionProblem &projection, llvm::StringRef suffix);
   void emitRepair(mlir::OpBuilder &b);
   void emitScale(mlir::OpBuilder &b, const ProjectionProblem &projection);
   void emitFinishes(mlir::OpBuilder &b, SweepOp sweep, Phase phase);

@@ -20,16 +20,15 @@ double ScheduleBuilder::pageSeconds(const Machine &machine) const {
 }
 
 /// Traffic of the head and its gradient in all passes, 'products' of them by products with
-/// gradients of logits, in place of the 4 bytes of each chunk that
-/// schedules are compared by.
-double ScheduleBuilder::headSeconds(double chunks, double products, const Machine &machine) const {
+/// gradients of logits, in place of the bytes that schedules are compared by.
+double ScheduleBuilder::headSeconds(int64_t chunks, int64_t products, const Machine &machine) const {
   double bytes = 0;
   for (const ProjectionProblem &projection : problem.projections) {
-    double passes = timesProjected(projection) + (projection.wantsHidden ? products / chunks : 0);
+    double passes = chunks * timesProjected(projection) + (projection.wantsHidden ? products : 0);
     Type element = weightElement(projection);
     if (auto rounded = dyn_cast<RoundedType>(element))
       element = rounded.getMemory();
-    double entry = chunks * (passes * element.getIntOrFloatBitWidth() / 8 - 4);
+    double entry = passes * element.getIntOrFloatBitWidth() / 8 - headBytes(chunks);
     if (projection.wantsWeight) // fetched and written by the first chunk
       entry += sumsWeight(projection) ? 8 : projection.weightGradient.getIntOrFloatBitWidth() / 4;
     bytes += entry * problem.columns * projection.hidden;

@@ -134,6 +134,11 @@ Algorithm ScheduleBuilder::projectAlgorithm(bool sharesOperands) const {
   return algorithmOf({ProductKind::Logits, operands, problem.tiles.TM, problem.tiles.TN, projectDepth()}, sharesOperands);
 }
 
+Algorithm ScheduleBuilder::apartAlgorithm(const ProjectionProblem &projection) const {
+  const TileSizes &tiles = *problem.tilesApart;
+  return algorithmOf({ProductKind::Logits, {projection.operand}, tiles.TM, tiles.TN, depthOf(tiles.TKproject, projection.operand)});
+}
+
 Algorithm ScheduleBuilder::hiddenAlgorithm(const ProjectionProblem &projection) const {
   HiddenTile tile = hiddenTile(projection);
   int64_t depth = depthOf(problem.tiles.TKhidden, projection.operand);

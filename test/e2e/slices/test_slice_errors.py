@@ -141,9 +141,7 @@ def test_a_state_goes_with_its_head_and_its_inputs():
     assert text.startswith(
         f"the state is of 'cross_entropy' (vocabulary 23, without divisor, digest {state.head}), but "
     )
-    assert text.endswith(
-        "; a state goes with the head that made it, and with the inputs of its first sweep"
-    )
+    assert text.endswith("; a state goes with the head that made it, and with the inputs of its first sweep")
     assert refused(
         lt.CallValueError, lambda: head.finish_grad(state, **slices.calls[0], divisor=3)
     ).startswith("the state is of 'cross_entropy' (vocabulary 23, without divisor")
