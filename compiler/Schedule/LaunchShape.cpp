@@ -205,8 +205,11 @@ FailureOr<LaunchShape> LaunchShape::get(ProgramOp program, LaunchOp launch, Temp
   if (shape.sweep && shape.sweep.getAlong())
     shape.projections.push_back(*shape.sweep.getAlong());
   bool readsState = !shape.finish || !shape.finish.isOfList(); // a finish of a list takes no state to merge
+  if (shape.sweep && (use.makesOrLoads || use.projects))
+    for (Region *region : {&shape.sweep.getCandidate(), &shape.sweep.getUpdate()})
+      shape.collect(*region);
   if (shape.sweep && readsState)
-    for (Region *region : {&shape.sweep.getCandidate(), &shape.sweep.getUpdate(), &shape.sweep.getMerge(), &shape.sweep.getRank()})
+    for (Region *region : {&shape.sweep.getMerge(), &shape.sweep.getRank()})
       shape.collect(*region);
   if (shape.sweep && !shape.finish)
     for (PickAttr pick : shape.sweep.listPicks())
