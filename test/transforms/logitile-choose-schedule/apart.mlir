@@ -19,9 +19,9 @@
 // PART-NEXT: logitile.launch "products_stored" from @sweep<{{[^>]*}}> sweep @products vocab_splits [0, [[END]]]
 // PART-NEXT: logitile.launch "products" from @sweep<{{[^>]*}}> using mma_sync sweep @products vocab_splits [[[END]],
 
-// One kernel for both: where tensor cores are slow enough for narrow tiles; where the hidden axis is
-// so short that reading the logits takes longer; where nothing is stored; and on CPUs, whose tiles
-// are in caches.
+// One kernel for both: where tensor cores are slow enough for narrow tiles; where the hidden axis
+// is so short that reading the logits takes longer; where nothing is stored; and on CPUs, whose
+// tiles are in caches.
 // RUN: sed 's/$HIDDEN/1024/g; s/$MODE/early/; s/$BYTES/1000000000/; s/$TARGET/cuda:sm_89/' %s | %schedule | FileCheck %s --check-prefix=ONE
 // RUN: sed 's/$HIDDEN/256/g; s/$MODE/early/; s/$BYTES/1000000000/; s/$TARGET/cuda:sm_80/' %s | %schedule | FileCheck %s --check-prefix=ONE
 // RUN: sed 's/$HIDDEN/1024/g; s/$MODE/split/; s/$BYTES/60000000/; s/$TARGET/cuda:sm_80/' %s | %schedule | FileCheck %s --check-prefix=ONE
