@@ -57,8 +57,8 @@ public:
     int64_t least = INT64_MAX;
     for (const Choice &shape : shapes()) {
       least = std::min(least, bytes(shape, count));
-      if (!keepsAcrossPhases(shape))
-        least = std::min(least, bytes(withChunk(shape, problem.chunkUnit()), count));
+      if (!keepsAcrossPhases(shape) && leastChunk(shape) <= std::max(count, problem.chunkUnit()))
+        least = std::min(least, bytes(withChunk(shape, leastChunk(shape)), count));
     }
     return least;
   }
@@ -144,7 +144,8 @@ private:
   /// than the logits of all tokens. A gradient that waits for what reaches the loss keeps none.
   bool keepsLessThanLogits() const {
     auto isSmaller = [](const ProjectionProblem &projection) {
-      return projection.isReadAgain && projection.operand.getIntOrFloatBitWidth() < projection.storedElement.getIntOrFloatBitWidth();
+      bool hasGradient = projection.wantsHidden || projection.wantsWeight;
+      return hasGradient && projection.isReadAgain && projection.operand.getIntOrFloatBitWidth() < projection.storedElement.getIntOrFloatBitWidth();
     };
     return !problem.forwardSweeps.empty() && !problem.isSplit() && !problem.isFactored() && llvm::any_of(problem.projections, isSmaller);
   }
@@ -178,12 +179,12 @@ private:
     for (int64_t growth : {kGrowth, int64_t(1)}) {
       auto fits = [&](int64_t chunk) { return bytes(withChunk(choice, chunk), tokens * growth) <= budget; };
       int64_t unit = problem.chunkUnit(), chunk = largest(unit, std::max<int64_t>(tokens, unit), fits);
-      if (chunk == 0 || (choice.keepsGradients && chunk <= problem.mostFewTokens())) // each chunk packs the whole head
+      if (chunk < leastChunk(choice))
         continue;
       // As many chunks as it takes, but all about the same size: each of them reads the head and
       // adds to its gradient.
       int64_t even = llvm::alignTo(llvm::divideCeil(tokens, llvm::divideCeil(std::max<int64_t>(tokens, 1), chunk)), unit);
-      return finish(withChunk(choice, even > 0 && fits(even) ? even : chunk));
+      return finish(withChunk(choice, even >= leastChunk(choice) && fits(even) ? even : chunk));
     }
     return std::nullopt;
   }
@@ -195,6 +196,12 @@ private:
   }
   /// Then what is stored has to hold all tokens.
   bool keepsAcrossPhases(const Choice &choice) const { return problem.isSplit() && choice.storedVocabSplits > 0; }
+  /// The fewest tokens of a chunk. Each chunk packs the whole head, which takes long for few tokens.
+  /// Schedules that keep gradients have others beside them that need no such chunks.
+  int64_t leastChunk(const Choice &choice) const {
+    int64_t unit = problem.chunkUnit();
+    return choice.keepsGradients ? std::max<int64_t>(unit, llvm::alignTo(problem.mostFewTokens() + 1, unit)) : unit;
+  }
   Choice withChunk(Choice choice, int64_t chunk) const {
     choice.chunk = choice.forwardChunk = chunk;
     return choice;

@@ -124,8 +124,9 @@ static LogitTiles logitTiles(const Problem &problem, int64_t tilesAtATime) {
   return tiles;
 }
 
-/// The logits of several projections are made apart if that saves more than reading them in the
-/// first sweep takes. All of them have to be stored as they are.
+/// Logits are made apart if that saves more than reading them in the first sweep takes. All of them
+/// have to be stored as they are. Not where another number of chunks would make the logits again,
+/// in other tiles: the order of the sums of a sweep follows from its tiles.
 void Problem::compareApart(int64_t tilesAtATime) {
   if (!facts.hasFixedTiles || tilesAtATime == 1 || projections.empty())
     return;
@@ -146,7 +147,7 @@ void Problem::compareApart(int64_t tilesAtATime) {
     paid += 4 / machine.memoryRate;
   }
   auto isStored = [](const ProjectionProblem &projection) { return projection.isReadAgain && projection.storedElement.isF32(); };
-  if (saved > paid && !isFactored() && !forwardSweeps.empty() && llvm::all_of(projections, isStored))
+  if (saved > paid && !mayBeMadeAgain() && !isFactored() && !forwardSweeps.empty() && llvm::all_of(projections, isStored))
     tilesApart = apart;
 }
 
@@ -167,9 +168,8 @@ static TileChoice tileChoice(RequestAttr request) {
 static Type storedElement(const Problem &problem, const ProjectionProblem &projection) {
   MLIRContext *context = problem.request.getContext();
   bool isExponential = problem.gradient && GradientOp(problem.gradient).getExponential();
-  bool mayBeMadeAgain = problem.isSplit() && problem.request.getChunks() > 0;
   bool hasGradient = projection.wantsHidden || projection.wantsWeight;
-  bool halves = projection.operand.isBF16() && hasGradient && isExponential && !mayBeMadeAgain;
+  bool halves = projection.operand.isBF16() && hasGradient && isExponential && !problem.mayBeMadeAgain();
   return halves ? Type(Float16Type::get(context)) : Type(Float32Type::get(context));
 }
 

@@ -36,9 +36,8 @@ struct Problem {
   TileSizes tiles;
   int64_t panelWidth = 1;
   int64_t columns = 0, vocabSplit = 1, vocabSplits = 1; // vocabulary entries, entries of a vocabulary split, number of vocabulary splits
-  /// Tiles of the kernels that make the logits of one projection, as the table has them. Such a
-  /// kernel stores logits, and the first sweep reads them. None if one kernel makes the logits of
-  /// all projections in the first sweep.
+  /// Tiles of kernels that make the logits of one projection, and store them for the first sweep.
+  /// None if the first sweep makes the logits of all projections.
   std::optional<TileSizes> tilesApart;
   double slowdownOfLogits = 1; // how much longer products of logits take in narrower tiles than those of one projection
   int64_t leastGroup = 1; // fewest vocabulary splits whose gradient is computed at a time
@@ -92,6 +91,8 @@ struct Problem {
   /// token is known later.
   bool isFactored() const { return gradient && GradientOp(gradient).factoredAdjoint(); }
   bool isSplit() const { return request.getMode() == Mode::Split; }
+  /// Whether another number of chunks would make the logits again in the backward phase.
+  bool mayBeMadeAgain() const { return isSplit() && request.getChunks() > 0; }
   bool makesGradients() const { return request.getMode() != Mode::Forward; }
   /// Whether stored logits are differences from a centre of their token: logits in 16 bits are,
   /// unless the loss caps them with a tanh.

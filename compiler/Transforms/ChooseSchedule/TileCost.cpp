@@ -53,11 +53,12 @@ double ScheduleBuilder::predictedSeconds(int64_t tokens, const Machine &machine)
     double ideal = idealSeconds(contraction, machine);
     seconds += times * (logitile::tiledSeconds(contraction, machine) - ideal + slower * ideal);
   };
+  const TileSizes &made = problem.tilesApart ? *problem.tilesApart : tiles;
   for (const ProjectionProblem &projection : problem.projections) {
     int64_t bytes = projection.operand.getIntOrFloatBitWidth() / 8;
-    TiledContraction project{problem.columns, chunk, projection.hidden, tiles.TN, tiles.TM, projectDepth(), bytes};
+    TiledContraction project{problem.columns, chunk, projection.hidden, made.TN, made.TM, projectDepth(), bytes};
     project.lanesTogether = problem.target->blocksTogether(projectAlgorithm());
-    project.tasks = problem.vocabSplits * llvm::divideCeil(chunk, tiles.TM);
+    project.tasks = problem.vocabSplits * llvm::divideCeil(chunk, made.TM);
     add(project, chunks * timesProjected(projection));
     if (projection.wantsHidden) {
       HiddenTile tile = hiddenTile(projection);

@@ -31,8 +31,7 @@ ScheduleBuilder::HiddenTile ScheduleBuilder::hiddenTile(const ProjectionProblem 
   if (problem.facts.hasFixedTiles)
     return {problem.tiles.TM, problem.gradientColumns(projection)};
   int64_t tokens = std::max<int64_t>(problem.request.getTokens(), 1), threads = problem.request.getThreads(), width = problem.panelWidth;
-  if (choice.chunk != 0)
-    tokens = std::min(tokens, chunkTokens(tokens, choice.chunk, width));
+  tokens = std::min(tokens, tokensOfProduct(tokens));
   int64_t highest = std::min<int64_t>(llvm::alignTo(tokens, width), problem.tiles.TM);
   int64_t rows = llvm::divideCeil(tokens, problem.tiles.TM), columns = llvm::divideCeil(projection.hidden, widest(highest));
   auto tile = [&] {

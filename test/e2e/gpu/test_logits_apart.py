@@ -8,7 +8,7 @@ import pytest
 from backends import CPU, EMULATOR
 from gate import Sample
 from random_specs import numpy_dtype
-from schedules import plans, scheduled
+from schedules import gradients_apart, plans, scheduled
 
 TOKENS, VOCAB = 150, 701
 
@@ -68,3 +68,12 @@ def test_other_schedules(kind):
     """Students alone have gradients, as most distillations have it."""
     with scheduled(sample(distilled, "bfloat16", EVEN, of=("z",)), kind) as made:
         made.check()
+
+
+@pytest.mark.contract("2 bits")
+def test_bits_do_not_depend_on_the_number_of_chunks():
+    """In a backward pass of its own, several chunks make logits again, in narrow tiles."""
+    with gradients_apart(True):
+        found = [sample(distilled, "bfloat16", EVEN, chunks=chunks).run() for chunks in (1, 3)]
+    for result in ("loss", "grad z.hidden", "grad t.hidden"):
+        np.testing.assert_array_equal(*(one[result] for one in found), err_msg=result)

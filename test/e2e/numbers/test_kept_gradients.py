@@ -63,6 +63,18 @@ def test_bits_are_those_of_one_chunk(name):
         np.testing.assert_array_equal(found[result], wanted[result], err_msg=result)
 
 
+@pytest.mark.contract("2 least workspace")
+@pytest.mark.parametrize("vocab, hidden", [(61, 300), (127, 250)])
+@pytest.mark.parametrize("tokens", [41, 49, 70, 130])
+@pytest.mark.parametrize("name", ["jsd", "vocab_scale"])
+def test_the_least_budget_that_a_refusal_names_is_enough(name, tokens, vocab, hidden):
+    """Too few tokens are cut into no chunks whose gradients are kept."""
+    shape = (tokens, vocab, hidden)
+    made = sample(name, "bfloat16", shape, workspace=smallest_workspace(sample(name, "bfloat16", shape)))
+    made.check()
+    check_memory(made)
+
+
 @lt.loss
 def distilled(z: lt.Logits, t: lt.Logits, y: lt.Token[int], share: lt.Token[float], bias: lt.Vocab[float]):
     x = z + bias
