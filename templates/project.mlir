@@ -1,6 +1,6 @@
-// The logits of one projection, Z = X W^T, as they are. It is used before a sweep that holds several
-// tiles (of projections or of Dense inputs), if registers have room for narrow tiles only, and
-// narrow tiles take longer. The sweep then reads the stored logits.
+// The logits of one projection, Z = X W^T, as they are. It is used before a sweep that holds
+// several tiles (of projections or of Dense inputs), if registers have room for narrow tiles only,
+// and narrow tiles take longer. The sweep then reads the stored logits.
 logitile.template @project<TM, TN, TK, SPLIT, V, D, in, op, acc> for project(
     %tokenCount: index from tokens, %vocabSplitFirst: index from vocab_split_first, %vocabSplitEnd: index from vocab_split_end,
     %hidden: !logitile.view<? x D x op> from "hidden", %weight: !logitile.view<V x D x in> from "weight",

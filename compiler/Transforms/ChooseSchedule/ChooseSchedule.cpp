@@ -196,8 +196,8 @@ private:
   }
   /// Then what is stored has to hold all tokens.
   bool keepsAcrossPhases(const Choice &choice) const { return problem.isSplit() && choice.storedVocabSplits > 0; }
-  /// The fewest tokens of a chunk. Each chunk packs the whole head, which takes long for few tokens.
-  /// Schedules that keep gradients have others beside them that need no such chunks.
+  /// The fewest tokens of a chunk. Each chunk packs the whole head, which takes long for few
+  /// tokens. Schedules that keep gradients have others beside them that need no such chunks.
   int64_t leastChunk(const Choice &choice) const {
     int64_t unit = problem.chunkUnit();
     return choice.keepsGradients ? std::max<int64_t>(unit, llvm::alignTo(problem.mostFewTokens() + 1, unit)) : unit;
